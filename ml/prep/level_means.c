@@ -21,10 +21,41 @@ int32_t level_of_value(const double *value, int n_levels, double x)
     return at < n_levels && value[at] == x ? at : n_levels + 1;
 }
 
+int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels)
+{
+    if (a == PREP_NO_LEVEL || b == PREP_NO_LEVEL)
+        return n_levels;
+    return a < 0 || b < 0 ? n_levels + 1 : a * other_levels + b;
+}
+
+/* A code of the frame as prep_source_levels tells it. */
+static int32_t mapped(const int32_t *map, int32_t code)
+{
+    return code < 0 ? PREP_NO_LEVEL : map[code] < 0 ? PREP_NEW_LEVEL : map[code];
+}
+
+static void two_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out)
+{
+    int32_t code[256];
+
+    frame_codes(r->frame, r->col, from, n, out);
+    for (int64_t at = 0; at < n; at += (int64_t)ARRAY_LEN(code)) {
+        int64_t m = MIN(n - at, (int64_t)ARRAY_LEN(code));
+        frame_codes(r->frame, r->other_col, from + at, m, code);
+        for (int64_t i = 0; i < m; i++)
+            out[at + i] = level_of_two(mapped(r->map, out[at + i]), mapped(r->other_map, code[i]),
+                                       r->other_levels, r->n_levels);
+    }
+}
+
 void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out)
 {
     double x[256];
 
+    if (r->other_map) {
+        two_rows_read(r, from, n, out);
+        return;
+    }
     if (r->map) {
         frame_codes(r->frame, r->col, from, n, out);
         for (int64_t i = 0; i < n; i++)

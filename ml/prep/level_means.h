@@ -23,7 +23,13 @@ struct level_rows {
     const int32_t *map;
     /* of a column of numbers: [n_levels] the number of each level, ascending */
     const double *value;
+    /* of two columns of levels: the second one. Level a of the first and b of the second are level
+     * a * other_levels + b, and n_levels is the product. */
+    int other_col, other_levels;
+    const int32_t *other_map;
 };
+/* A level of two: a and b as prep_source_levels tells them. */
+int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels);
 /* out: 0 to n_levels + 1 */
 void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out);
 int32_t level_of_value(const double *value, int n_levels, double x);

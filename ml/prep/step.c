@@ -3,6 +3,7 @@
 #include "ml/prep/step.h"
 
 #include "base/mem.h"
+#include "ml/prep/cross_screen.h"
 #include "ml/prep/pair_screen.h"
 #include "ml/prep/rotate_screen.h"
 #include "ml/prep/step_column.h"
@@ -12,9 +13,10 @@
 /* Columns of dates between which days are counted. */
 enum { MOST_DATES = 5 };
 
-static const struct step_ops *const step_kinds[] = { &step_levels,  &step_codes, &step_date,
-                                                     &step_between, &step_pair,  &step_rotate,
-                                                     &step_text,    &step_items, &step_words };
+static const struct step_ops *const step_kinds[] = { &step_levels, &step_cross,   &step_codes,
+                                                     &step_date,   &step_between, &step_pair,
+                                                     &step_rotate, &step_text,    &step_items,
+                                                     &step_words };
 
 /* What is tried on each column of a type and kind, in this order. */
 static const struct {
@@ -132,6 +134,27 @@ static bool *codes_of(const struct prep *p)
     return is_code;
 }
 
+/* Combinations of columns of few levels. */
+static int crosses_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    int *cols = mem_array((size_t)spec->frame->n_cols, sizeof *cols), n = 0, rc = 0;
+    struct cross crosses[CROSS_MOST];
+
+    for (int i = 0; i < spec->frame->n_cols; i++) {
+        const struct frame_col *c = &spec->frame->cols[i];
+        if (!is_skipped(spec, i) && c->type == FRAME_CATEGORICAL && c->kind == FRAME_PLAIN &&
+            c->n_levels >= 2 && c->n_levels < CROSS_MOST_LEVELS && prep_plain_input(p, i) >= 0)
+            cols[n++] = i;
+    }
+    bool suits = spec->target && spec->target->n_classes < 3 &&
+                 spec->choice.of[PREP_OF_LEVELS] != LEVELS_PLAIN;
+    int found = suits ? cross_screen(spec, cols, n, crosses) : 0;
+    for (int i = 0; i < found && rc == 0; i++)
+        rc = step_try_two(spec, p, &step_cross, (int[]){ crosses[i].a, crosses[i].b }, 0, err);
+    mem_free(cols);
+    return rc;
+}
+
 /* Steps of several quantities. */
 static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
@@ -181,5 +204,7 @@ int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
                                           step_try(spec, p, &step_text, i, err) < 0))
             return -1;
     }
-    return between_dates(spec, p, err) < 0 ? -1 : quantities_fit(spec, p, err);
+    if (between_dates(spec, p, err) < 0 || crosses_fit(spec, p, err) < 0)
+        return -1;
+    return quantities_fit(spec, p, err);
 }

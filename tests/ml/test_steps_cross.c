@@ -1,0 +1,197 @@
+/* test_steps_cross.c - combinations of two small categories: those that matter are found, those of noise and of sums of
+ * effects are not; no row's value knows its own target; levels that are missing or new have values of their own; bytes come
+ * back. */
+#include "tests/ml/csv_rig.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/prep/prep.h"
+
+#include <math.h>
+
+enum { ROWS = 4000, LEVELS = 12 };
+
+struct made {
+    struct frame *f;
+    struct prep *p;
+    double y[ROWS];
+    int a[ROWS], b[ROWS];
+    uint8_t part[ROWS];
+};
+
+static struct made *made_new(double (*target)(int a, int b, double e))
+{
+    struct made *m = mem_zalloc(sizeof *m);
+    struct err err = { 0 };
+    struct rng rng;
+    struct buf b;
+
+    rng_init(&rng, 8, 0);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_adds(&b, "a,b,x\n", NULL), 0);
+    for (int i = 0; i < ROWS; i++) {
+        m->a[i] = (int)rng_below(&rng, LEVELS);
+        m->b[i] = (int)rng_below(&rng, LEVELS);
+        m->part[i] = (uint8_t)rng_below(&rng, PREP_PARTS);
+        m->y[i] = target(m->a[i], m->b[i], rng_normal(&rng));
+        assert_int_equal(i % 40 ? buf_addf(&b, NULL, "a%d", m->a[i]) : 0, 0);
+        assert_int_equal(buf_addf(&b, NULL, ",b%d,%.4f\n", m->b[i], rng_normal(&rng)), 0);
+    }
+    m->f = csv_frame(b.data, NULL);
+    buf_fini(&b);
+    const struct prep_target t = { .y = m->y, .part = m->part };
+    const struct prep_spec spec = { .frame = m->f, .target = &t };
+    m->p = prep_fit(&spec, &err);
+    if (!m->p)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static void made_free(struct made *m)
+{
+    prep_free(m->p);
+    frame_close(m->f);
+    mem_free(m);
+}
+
+static int cross_input(const struct prep *p)
+{
+    for (int i = 0; i < prep_inputs(p); i++) {
+        const char *step = prep_input_step(p, i);
+        if (step && strcmp(step, "cross") == 0)
+            return i;
+    }
+    return -1;
+}
+
+static double noise(int a, int b, double e)
+{
+    (void)a, (void)b;
+    return e;
+}
+
+static double sum(int a, int b, double e)
+{
+    return sin(a) * 2 + cos(b * 3) + 0.3 * e;
+}
+
+static double cells(int a, int b, double e)
+{
+    return 2 * sin(a * 17 + b * b * 5) + 0.5 * e;
+}
+
+static void only_combinations_that_matter_are_found(void **state)
+{
+    static double (*const no[])(int, int, double) = { noise, sum };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(no); i++) {
+        struct made *m = made_new(no[i]);
+        assert_int_equal(cross_input(m->p), -1);
+        made_free(m);
+    }
+    struct made *m = made_new(cells);
+    int at = cross_input(m->p), column[PREP_SOURCES];
+    assert_true(at >= 0);
+    assert_string_equal(prep_input_name(m->p, at), "a, b: mean of target");
+    assert_int_equal(prep_input_columns(m->p, at, column), 2);
+    made_free(m);
+}
+
+/* The dense values of the combination's mean; the view is freed. */
+static void values_of(const struct made *m, struct prep_view *v, int64_t n, float *out)
+{
+    struct err err = { 0 };
+    struct prep_dense d;
+    int at;
+
+    if (!v || prep_dense_make(v, 0, n, &d, &err) < 0)
+        fail_msg("%s", err.text);
+    prep_dense_of(m->p, cross_input(m->p), &at);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = d.x[i * d.stride + at];
+    prep_dense_fini(&d);
+    prep_view_free(v);
+}
+
+static void no_value_knows_its_own_target(void **state)
+{
+    struct made *m = made_new(cells);
+    const struct prep_target t = { .y = m->y, .part = m->part };
+    static float before[ROWS], after[ROWS];
+    int others = 0;
+
+    (void)state;
+    values_of(m, prep_view_fold(m->p, m->f, &t, NULL, NULL), ROWS, before);
+    for (int i = 7; i < ROWS; i += 911) {
+        m->y[i] += 3;
+        values_of(m, prep_view_fold(m->p, m->f, &t, NULL, NULL), ROWS, after);
+        assert_true(before[i] == after[i]);
+        for (int k = 0; k < ROWS; k++)
+            others += before[k] != after[k];
+        m->y[i] -= 3;
+    }
+    assert_true(others > 0);
+    made_free(m);
+}
+
+/* A table to predict: values follow the cells; what is missing or new is near the mean. */
+static void other_tables_get_the_values_of_their_cells(void **state)
+{
+    struct made *m = made_new(cells);
+    struct frame *f = csv_frame("a,b,x\na1,b2,0\na5,b7,0\n,b2,0\nnew,b2,0\na1,new,0\n", NULL);
+    struct err err = { 0 };
+    float z[5];
+
+    (void)state;
+    values_of(m, prep_view_new(m->p, f, &err), 5, z);
+    assert_true((z[0] > 0) == (cells(1, 2, 0) > 0) && fabsf(z[0]) > 0.2F);
+    assert_true((z[1] > 0) == (cells(5, 7, 0) > 0));
+    assert_true(fabsf(z[3]) < 0.2F && z[3] == z[4]);
+    frame_close(f);
+    made_free(m);
+}
+
+static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
+{
+    struct made *m = made_new(cells);
+    struct err err = { 0 };
+    struct buf a, b;
+
+    (void)state;
+    buf_init(&a, 1 << 22);
+    buf_init(&b, 1 << 22);
+    assert_int_equal(prep_save(m->p, &a, &err), 0);
+    struct view in = { (const uint8_t *)a.data, a.len, 0 };
+    struct prep *q = prep_load(&in, &err);
+    if (!q)
+        fail_msg("%s", err.text);
+    assert_int_equal(prep_save(q, &b, &err), 0);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    prep_free(q);
+    for (size_t i = 0; i < a.len; i += i < 900 ? 1 : 53) {
+        a.data[i] = (char)(a.data[i] ^ 0x15);
+        in = (struct view){ (const uint8_t *)a.data, a.len, 0 };
+        if ((q = prep_load(&in, NULL)) != NULL)
+            prep_view_free(prep_view_new(q, m->f, NULL));
+        prep_free(q);
+        a.data[i] = (char)(a.data[i] ^ 0x15);
+    }
+    buf_fini(&a);
+    buf_fini(&b);
+    made_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_combinations_that_matter_are_found),
+        cmocka_unit_test(no_value_knows_its_own_target),
+        cmocka_unit_test(other_tables_get_the_values_of_their_cells),
+        cmocka_unit_test(bytes_come_back_and_damaged_ones_do_no_harm),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
