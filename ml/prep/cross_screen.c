@@ -12,7 +12,7 @@
 enum { MOST_ROWS = 20000, LEAST_ROWS = 500, MOST_COLS = 16, PASSES = 3, ROOM = CROSS_MOST_CELLS };
 /* What the combinations must explain of the rest that the levels leave: a share, and in standard
  * errors. SHRINK: rows of a mean of 0 that each mean is drawn by. */
-#define LEAST_OF_REST 0.005
+#define LEAST_OF_REST 0.02
 #define LEAST_ERRORS  4.0
 #define SHRINK        3.0
 
