@@ -20,7 +20,7 @@ ROOT = os.path.normpath(f"{HERE}/../../..")
 BUILT = f"{ROOT}/{os.environ.get('B', 'build/gcc')}/tests/bench/peers"
 OURS = f"{BUILT}/ours"
 MAKE_DATA = f"{BUILT}/make_data"
-DATASETS = f"{ROOT}/../shared/datasets"
+DATASETS = os.environ.get("DATASETS", f"{ROOT}/../shared/datasets")
 SCRATCH = os.environ.get("SCRATCH", "/tmp/assay-peers")
 
 WHOLE_DEPTH = 100  # no limit: FOREST_WHOLE_DEPTH
