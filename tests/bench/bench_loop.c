@@ -528,7 +528,7 @@ static void metric_print(const char *text, const char *name)
     const char *line = strstr(text, name);
 
     if (line)
-        printf("%s %.1f ms\n", name + 1, strtod(line + strlen(name), NULL) / 1000);
+        printf("%s %.1f ms\n", name + 1, strtod(line + strlen(name), NULL) * 1000);
 }
 
 static void on_metrics(struct evhttp_request *q, void *arg)
@@ -539,8 +539,8 @@ static void on_metrics(struct evhttp_request *q, void *arg)
     if (!in)
         return;
     evbuffer_add(in, "", 1);
-    metric_print((const char *)evbuffer_pullup(in, -1), "\nassay_turn_max_us");
-    metric_print((const char *)evbuffer_pullup(in, -1), "\nassay_turn_cpu_max_us");
+    metric_print((const char *)evbuffer_pullup(in, -1), "\nassay_turn_max_seconds");
+    metric_print((const char *)evbuffer_pullup(in, -1), "\nassay_turn_cpu_max_seconds");
 }
 
 static void memory_print(pid_t pid)
