@@ -52,7 +52,8 @@ void host_send(struct host *h, json_t *msg_steal)
     leave(the_place);
 }
 
-void host_event(struct host *h, int64_t trial, int64_t fence, struct msg_event *ev, const char *file)
+void host_event(struct host *h, int64_t trial, int64_t fence, struct msg_event *ev,
+                const char *file)
 {
     struct msg_report r = { .session = "command", .n_events = 1, .events = ev };
     json_t *msg = NULL;

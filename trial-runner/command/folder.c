@@ -130,8 +130,8 @@ static int fill(const struct folder *f, const json_t *files, struct err *err)
     return 0;
 }
 
-int folder_make(struct folder *f, const char *home, const char *name, uid_t uid, const json_t *files,
-                struct err *err)
+int folder_make(struct folder *f, const char *home, const char *name, uid_t uid,
+                const json_t *files, struct err *err)
 {
     static const char *const parts[] = { "", "/work", "/checkpoint", "/tmp" };
     char path[640];
@@ -181,10 +181,9 @@ static void look_below(struct look *l, int fd, int depth)
                         (2 * (uint64_t)st.st_ino + 1) +
                     1;
         if (S_ISDIR(st.st_mode) && depth < DEEPEST)
-            look_below(l,
-                       openat(dirfd(dir), d->d_name,
-                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
-                       depth + 1);
+            look_below(
+                l, openat(dirfd(dir), d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+                depth + 1);
     }
     if (dir)
         closedir(dir);

@@ -21,11 +21,12 @@ struct folder {
  * uid others may pass through it, but not look into it. */
 int folder_home(const char *home, uid_t uid, struct err *err);
 /* files: {path: contents} of the spec (proto/command.h), or NULL. */
-int folder_make(struct folder *f, const char *home, const char *name, uid_t uid, const json_t *files,
-                struct err *err);
+int folder_make(struct folder *f, const char *home, const char *name, uid_t uid,
+                const json_t *files, struct err *err);
 void folder_remove(struct folder *f);
 /* Writes a file into `work`. */
-int folder_write(const struct folder *f, const char *name, const void *p, size_t n, struct err *err);
+int folder_write(const struct folder *f, const char *name, const void *p, size_t n,
+                 struct err *err);
 /* Bytes on disk below the folder. */
 int64_t folder_bytes(const struct folder *f);
 /* A number that changes when a file of `checkpoint` does; 0 = it is empty. */

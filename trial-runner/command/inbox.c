@@ -234,7 +234,8 @@ void inbox_verdict(struct inbox *d, int level, const char *verdict, int run_to)
         struct inbox_call *c = &d->calls[i];
 
         if (c->fd >= 0 && c->level && c->level <= level)
-            answer(c, 200, json_pack("{s:s, s:i, s:i}", "verdict", verdict, "level", c->level,
-                                     "run_to", run_to));
+            answer(c, 200,
+                   json_pack("{s:s, s:i, s:i}", "verdict", verdict, "level", c->level, "run_to",
+                             run_to));
     }
 }

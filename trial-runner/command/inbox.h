@@ -36,7 +36,8 @@ struct inbox {
 
 int inbox_open(struct inbox *d, struct err *err);
 void inbox_close(struct inbox *d);
-int inbox_poll(const struct inbox *d, struct pollfd *out); /* how many it filled: INBOX_CALLS + 1 at most */
+int inbox_poll(const struct inbox *d,
+               struct pollfd *out); /* how many it filled: INBOX_CALLS + 1 at most */
 void inbox_turn(struct inbox *d, int64_t now_ms);
 /* Answers the calls that wait for a verdict on a level up to this one. */
 void inbox_verdict(struct inbox *d, int level, const char *verdict, int run_to);

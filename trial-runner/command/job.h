@@ -7,9 +7,9 @@
 #define TRIAL_RUNNER_COMMAND_JOB_H
 
 #include "proto/command.h"
-#include "trial-runner/command/inbox.h"
 #include "trial-runner/command/folder.h"
 #include "trial-runner/command/host.h"
+#include "trial-runner/command/inbox.h"
 #include "trial-runner/command/output.h"
 #include "trial-runner/command/program.h"
 
@@ -36,7 +36,7 @@ struct job {
     struct command command;
     json_t *params;
     int from, to, levels, reached;
-    double *values; /* by level, 1..levels; NaN = not reported */
+    double *values;      /* by level, 1..levels; NaN = not reported */
     int64_t deadline_ms; /* monotonic; 0 = none */
 
     enum job_state state;
@@ -51,7 +51,7 @@ struct job {
     struct program program;
     struct output output;
     struct inbox inbox;
-    int n_odd; /* lines that looked like reports and were none */
+    int n_odd;                             /* lines that looked like reports and were none */
     int64_t began_ms, spent_ms, before_ms; /* running time: since, up to then here, on others */
     int64_t watched_ms, disk_ms, packed_ms, told_ms, peak_bytes;
     uint64_t packed_stamp;
@@ -60,7 +60,7 @@ struct job {
 
 /* msg: the supervisor's run message. NULL if it could not begin: that was reported. */
 struct job *job_new(struct host *h, const json_t *msg);
-void job_free(struct job *j); /* kills what is left */
+void job_free(struct job *j);                          /* kills what is left */
 int job_poll(const struct job *j, struct pollfd *fds); /* at most INBOX_CALLS + 2 */
 void job_turn(struct job *j);
 void job_answer(struct job *j, const char *action, int to, int64_t deadline_ms);
@@ -73,8 +73,8 @@ int job_start(struct job *j, struct err *err); /* starts the program, also again
 void job_quit(struct job *j, enum job_end end, enum trial_reason reason, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 void job_fail(struct job *j, enum trial_reason reason, const char *text); /* reports it; OVER */
-void job_finish(struct job *j); /* all processes are gone: what its end means */
-void job_ask(struct job *j);    /* asks the controller if there is something to ask */
+void job_finish(struct job *j);     /* all processes are gone: what its end means */
+void job_ask(struct job *j);        /* asks the controller if there is something to ask */
 void job_checkpoint(struct job *j); /* hands over a checkpoint if there is a new one */
 double job_value_at(const struct job *j, int level); /* the first one from this level on; NaN */
 int64_t job_spent_ms(const struct job *j);           /* since the checkpoint it began with */

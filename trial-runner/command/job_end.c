@@ -262,8 +262,9 @@ static void failed_exit(struct job *j, int status)
     if (code == EXIT_ELSEWHERE)
         job_fail(j, TR_DEVICE, text);
     else if (code == CRASH_BASE + SIGKILL)
-        job_fail(j, TR_MEMORY, "the program was killed by the system, which does so if memory runs "
-                               "out");
+        job_fail(j, TR_MEMORY,
+                 "the program was killed by the system, which does so if memory runs "
+                 "out");
     else
         job_fail(j, WIFSIGNALED(status) ? TR_CRASHED_ALONE : TR_INVALID, text);
 }

@@ -31,7 +31,7 @@ static void set(json_t *env, const char *name, const char *fmt, ...)
 /* Where things are, and how libraries and devices behave; nothing else of ours is inherited. */
 static void inherit(json_t *env)
 {
-    static const char *const kept[] = { "PATH",    "TZ",          "LANG",           "LC_ALL",
+    static const char *const kept[] = { "PATH",     "TZ",          "LANG",           "LC_ALL",
                                         "LC_CTYPE", "VIRTUAL_ENV", "LD_LIBRARY_PATH" };
 
     for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
@@ -53,7 +53,7 @@ static json_t *environment_new(const struct job *j)
     inherit(env);
     set(env, "HOME", "%s/work", path);
     set(env, "TMPDIR", "%s/tmp", path);
-    set(env, "OMP_NUM_THREADS", "1"); /* a CPU device is one core */
+    set(env, "OMP_NUM_THREADS", "1");  /* a CPU device is one core */
     set(env, "PYTHONUNBUFFERED", "1"); /* else reports would wait in a buffer */
     set(env, "CUDA_VISIBLE_DEVICES", "%s", "");
     json_object_update(env, own);

@@ -89,26 +89,37 @@ static void end_line(struct output *o)
     o->line_len = 0;
 }
 
+/* Text that is to be handed on, as far as the limit allows. */
+static void take_text(struct output *o, const char *p, size_t n, int64_t now_ms)
+{
+    size_t kept = (size_t)MIN((int64_t)n, MAX(o->max - o->taken, 0));
+
+    o->taken += (int64_t)kept;
+    o->dropped += (int64_t)(n - kept);
+    if (kept > 0)
+        keep(o, p, kept, now_ms);
+}
+
+/* A line is handed on before it is looked at, so that a note about it stands behind it. */
 static void take(struct output *o, char *p, size_t n, int64_t now_ms)
 {
-    int64_t room = MAX(o->max - o->taken, 0);
-    size_t kept = (size_t)MIN((int64_t)n, room);
+    size_t from = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (p[i] == '\0')
             p[i] = ' ';
-        if (p[i] == '\n')
+        if (p[i] == '\n') {
+            take_text(o, p + from, i + 1 - from, now_ms);
+            from = i + 1;
             end_line(o);
-        else if (o->line_len < OUTPUT_LINE)
+        } else if (o->line_len < OUTPUT_LINE) {
             o->line[o->line_len++] = p[i];
-        else
+        } else {
             o->is_cut = true;
+        }
     }
-    o->taken += (int64_t)kept;
-    o->dropped += (int64_t)(n - kept);
+    take_text(o, p + from, n - from, now_ms);
     add_tail(o, p, n);
-    if (kept > 0)
-        keep(o, p, kept, now_ms);
 }
 
 int output_read(struct output *o, int fd, int64_t now_ms)

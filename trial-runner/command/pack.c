@@ -24,8 +24,18 @@
 #define STATE_NAME "assay.json"
 #define FILES      "checkpoint/"
 enum { BLOCK = 512, DEEPEST = 64, ENTRIES_MAX = 100000, PART = 1 << 16, STATE_MAX = 4 << 20 };
-enum { NAME_AT = 0, NAME_BYTES = 100, MODE_AT = 100, UID_AT = 108, GID_AT = 116, SIZE_AT = 124,
-       MTIME_AT = 136, SUM_AT = 148, TYPE_AT = 156, MAGIC_AT = 257 };
+enum {
+    NAME_AT = 0,
+    NAME_BYTES = 100,
+    MODE_AT = 100,
+    UID_AT = 108,
+    GID_AT = 116,
+    SIZE_AT = 124,
+    MTIME_AT = 136,
+    SUM_AT = 148,
+    TYPE_AT = 156,
+    MAGIC_AT = 257
+};
 
 /* ---- writing ---- */
 
@@ -144,8 +154,7 @@ static int put_file(struct pack *p, int dir, const char *name, const struct stat
     }
     p->bytes += (int64_t)st.st_size;
     if (p->bytes > p->max)
-        rc = err_set(err, ERR_TOOBIG, "the checkpoint has more than %lld bytes",
-                     (long long)p->max);
+        rc = err_set(err, ERR_TOOBIG, "the checkpoint has more than %lld bytes", (long long)p->max);
     if (rc == 0)
         rc = put_head(p, p->path, '0', (int64_t)st.st_size, err);
     if (rc == 0)

@@ -157,8 +157,8 @@ static int start_failed(const struct child *c, int step, struct err *err)
     if (step == STEP_RIGHTS)
         return err_errno(err, "the program's user and limits cannot be set");
     if (step == STEP_FOLDER)
-        return err_errno(err, "user %u cannot enter %s (see --command-dir)",
-                         (unsigned)c->conf->uid, c->conf->folder);
+        return err_errno(err, "user %u cannot enter %s (see --command-dir)", (unsigned)c->conf->uid,
+                         c->conf->folder);
     if (errno == ENOENT)
         return err_set(err, ERR_NOTFOUND, "this machine has no program %.200s", c->argv[0]);
     return err_errno(err, "%.200s cannot be started", c->argv[0]);
@@ -427,7 +427,8 @@ bool program_sweep(const char *mark, uid_t uid)
     for (int i = 0; i < all.n; i++) {
         const struct proc *p = &all.list[i];
 
-        if (p->is_zombie || p->pid == getpid() || (!is_user(p->pid, uid) && !has_mark(p->pid, mark)))
+        if (p->is_zombie || p->pid == getpid() ||
+            (!is_user(p->pid, uid) && !has_mark(p->pid, mark)))
             continue;
         n++;
         log_warn("program.left pid=%d action=kill", (int)p->pid);
