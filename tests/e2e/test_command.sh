@@ -1,6 +1,6 @@
 #!/bin/bash
 # A user's program as the trial: who takes it, what it is given, what its end means; paused, resumed and promoted on another
-# runner from its checkpoint; runners and the processes between killed with -9 in the middle; and the same board as without all that.
+# runner from its checkpoint; runner, controller and the process between killed with -9 in the middle; and the same board as without.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -75,9 +75,13 @@ alive() { # programs of the test that still live
 }
 
 export ASSAY_URL=unix:$WORK/data/sock
-"$ASSAY" serve --data-dir data --no-tcp --lease-ms 1500 >serve.log 2>&1 &
-PIDS="$!"
-until "$ASSAY" ls >/dev/null 2>&1; do sleep 0.05; done
+serve() {
+    "$ASSAY" serve --data-dir data --no-tcp --lease-ms 1500 >>serve.log 2>&1 &
+    SERVE=$!
+    PIDS="${PIDS:-} $SERVE"
+    until "$ASSAY" ls >/dev/null 2>&1; do sleep 0.05; done
+}
+serve
 
 # ---- who takes it ----
 spec plain asha 12 0 >plain.yaml
@@ -119,10 +123,13 @@ for k in 1 2 3; do
         [ -n "$running" ] && break
         sleep 0.02
     done
-    if [ $((k % 2)) = 1 ]; then # the runner
+    if [ $k = 3 ]; then # the controller
+        drop "$SERVE"
+        serve
+    elif [ $k = 1 ]; then # the runner
         drop "$AGENT"
         sleep 1
-        [ $k = 1 ] && ok "a program ran when its runner was killed" test -n "$running"
+        ok "a program ran when its runner was killed" test -n "$running"
         for pid in $running; do
             ok "no program outlives its runner ($k)" sh -c "! kill -0 $pid 2>/dev/null"
         done
@@ -132,7 +139,7 @@ for k in 1 2 3; do
         kill -9 $(pgrep -P "$AGENT" -f -- --command) 2>/dev/null
     fi
 done
-ok "the study with killed runners ends" until_state broken '.state == "completed"' 120
+ok "the study ends, though runner, middleman and controller were killed" until_state broken '.state == "completed"' 120
 ok "its board is the same as unbroken" test "$(board broken)" = "$(board plain)"
 ok "and so is the end of every trial" test "$(ends broken)" = "$(ends plain)"
 sleep 0.5

@@ -101,10 +101,11 @@ static void on_piece(void *arg, const char *text)
 static int on_report(void *arg, const struct report *r, struct err *err)
 {
     struct job *j = arg;
-    int level = take_report(j, r, err);
+    int before = j->reached, level = take_report(j, r, err);
 
-    output_note(&j->output, host_now(j->host), "report over HTTP: level %d, score %g", level,
-                r->value);
+    if (level > before) /* only then, or a program could write without end */
+        output_note(&j->output, host_now(j->host), "report over HTTP: level %d, score %g", level,
+                    r->value);
     return level;
 }
 

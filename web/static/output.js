@@ -1,5 +1,6 @@
-// output.js - what the program of an opened trial prints, as it comes. Pieces are asked for by their
-// number, so that each is sent once. The text follows its end unless the user has scrolled up.
+// output.js - what the program of an opened trial prints, as it comes. Pieces are asked for by
+// their number, so that each is sent once. The text follows its end unless the user has scrolled
+// up.
 
 import {h, replace, setText} from './dom.js';
 
@@ -9,11 +10,12 @@ const MOST = 200000;
 /** Makes the part of an opened trial that shows its output; it is hidden until there is some. */
 export function makeOutput() {
   const about = h('p', { class: 'quiet' });
-  const box = h(
-      'pre',
-      { class: 'output-box', tabindex: 0, role: 'log', 'aria-label': 'Output of the program' });
-  const el = h('section', { class: 'output', hidden: true, 'aria-label': 'Output' },
-               h('h4', {}, 'Output'), box, about);
+  const box =
+      h('pre',
+        { class: 'output-box', tabindex: 0, role: 'log', 'aria-label': 'Output of the program' });
+  const el =
+      h('section', { class: 'output', hidden: true, 'aria-label': 'Output' }, h('h4', {}, 'Output'),
+        box, about);
   let next = 0, length = 0, isCut = false;
 
   function add(text) {
@@ -42,8 +44,10 @@ export function makeOutput() {
       for (const p of answer.pieces.filter((x) => x.piece > next)) add(p.text);
       next = Math.max(next, answer.next);
       el.hidden = length === 0;
-      setText(about, `${isCut ? 'The first part is left out. ' : ''}${
-                         answer.live ? 'More may come.' : 'The trial has ended.'}`);
+      setText(
+          about,
+          `${isCut ? 'The first part is left out. ' : ''}${
+              answer.live ? 'More may come.' : 'The trial has ended.'}`);
       if (isAtEnd) box.scrollTop = box.scrollHeight;
     },
   };
