@@ -60,10 +60,11 @@ ok "a quantile is a goal of its own" fit_json reg.csv --target y --metric pinbal
 ok "its predictions, too" "$ASSAY" predict q.assay reg-test.csv -o q.csv
 ok "and its leaderboard agrees" agreement pinball_90 fit.json q.csv reg-test.csv
 
-ok "same seed, first run" "$ASSAY" fit train.csv --target class --trials 8 --seed 5 -o s1.assay
-ok "same seed, second run" "$ASSAY" fit train.csv --target class --trials 8 --seed 5 -o s2.assay
+"$ASSAY" data make twonorm --rows 500 --seed 3 -o same.csv 2>/dev/null # small: 24 trials, networks among them
+ok "same seed, first run" "$ASSAY" fit same.csv --target class --trials 8 --seed 5 -o s1.assay
+ok "same seed, second run" "$ASSAY" fit same.csv --target class --trials 8 --seed 5 -o s2.assay
 ok "the model files are equal bit for bit" cmp s1.assay s2.assay
-ok "three runners" "$ASSAY" fit train.csv --target class --trials 8 --seed 5 --runners 3 -o s3.assay
+ok "three runners" "$ASSAY" fit same.csv --target class --trials 8 --seed 5 --runners 3 -o s3.assay
 ok "the model file is equal with three runners" cmp s1.assay s3.assay
 
 ok "three seconds mean three seconds" timed_fit 3500 train.csv --target class --time 3s -o t.assay
