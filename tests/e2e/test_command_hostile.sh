@@ -149,7 +149,7 @@ run_all() { # study agent-options...
     done
     "$ASSAY" trials "$name" --limit 100 --json | jq -c '.trials[] | [.config.kind, .state, .reason, .score, .detail]' >"$name.ends"
     for kind in $kinds; do
-        n=$(("$ASSAY" trials "$name" --limit 100 --json) | jq --arg k "$kind" '.trials[] | select(.config.kind == $k) | .number')
+        n=$("$ASSAY" trials "$name" --limit 100 --json | jq --arg k "$kind" '.trials[] | select(.config.kind == $k) | .number')
         "$ASSAY" logs "$name/$n" >"log.$kind" 2>&1
     done
 }
