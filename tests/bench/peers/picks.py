@@ -79,7 +79,7 @@ def search(folder, meta, metric, seed, families=None):
 def board(got):
     """Best score (* = of a trial that was cut) and number of complete trials of each family, the best family first."""
     best = {}
-    for row in got["leaderboard"]["rows"]:
+    for row in (got.get("leaderboard") or {}).get("rows", []):  # null if the server ended first
         best.setdefault(row["family"], [row["score"], "*" if row["cut"] else "", 0])[2] += 1
     return "  ".join(f"{f} {s:.5g}{cut} ({n})" for f, (s, cut, n) in best.items())
 
