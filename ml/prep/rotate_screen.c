@@ -6,12 +6,13 @@
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "ml/math/sort.h"
+#include "ml/text/svd.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 6000, LEAST_ROWS = 800, BINS = 32, PASSES = 3, SWEEPS = 30 };
+enum { MOST_ROWS = 6000, LEAST_ROWS = 800, BINS = 32, PASSES = 3 };
 /* What a direction must explain of the rest that the columns leave: a share, and in standard errors.
  * LONGEST: a direction with such a weight is the column itself. CLIP: in spreads, for the fit. */
 #define LEAST_OF_REST 0.01
@@ -28,60 +29,6 @@ struct screen {
     uint8_t *bin;
     uint32_t *key, *order, *room;
 };
-
-/* ---- axes ---- */
-
-/* Turns rows and columns p and q of a so that a[p][q] becomes 0, and rows p and q of v along
- * (Jacobi). */
-static void turn(double (*a)[ROTATE_MOST_COLS], int n, double (*v)[ROTATE_MOST_COLS], int p, int q)
-{
-    double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-    double c = 1 / sqrt(t * t + 1), s = t * c;
-
-    for (int k = 0; k < n; k++) {
-        double x = a[k][p], y = a[k][q];
-        a[k][p] = c * x - s * y;
-        a[k][q] = s * x + c * y;
-    }
-    for (int k = 0; k < n; k++) {
-        double x = a[p][k], y = a[q][k];
-        a[p][k] = c * x - s * y;
-        a[q][k] = s * x + c * y;
-        x = v[p][k], y = v[q][k];
-        v[p][k] = c * x - s * y;
-        v[q][k] = s * x + c * y;
-    }
-}
-
-void rotate_axes(double (*a)[ROTATE_MOST_COLS], int n, double (*v)[ROTATE_MOST_COLS])
-{
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < n; j++)
-            v[i][j] = i == j;
-    }
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        for (int p = 0; p < n; p++) {
-            for (int q = p + 1; q < n; q++) {
-                if (fabs(a[p][q]) > 1e-14 * sqrt(fabs(a[p][p] * a[q][q])) && a[p][q] != 0)
-                    turn(a, n, v, p, q);
-            }
-        }
-    }
-    for (int i = 0; i < n; i++) { /* the most stretched first */
-        int top = i;
-        for (int j = i + 1; j < n; j++)
-            top = a[j][j] > a[top][top] ? j : top;
-        for (int k = 0; k < n && top != i; k++) {
-            double w = v[i][k];
-            v[i][k] = v[top][k];
-            v[top][k] = w;
-        }
-        double w = a[i][i];
-        a[i][i] = a[top][top];
-        a[top][top] = w;
-    }
-}
 
 /* ---- what a value says of the rest ---- */
 
@@ -192,7 +139,7 @@ static double clipped(double v)
 }
 
 /* In units of spreads, from clipped values, so that a few outliers do not name the directions. */
-static void covariance_take(const struct screen *s, double (*a)[ROTATE_MOST_COLS])
+static void covariance_take(const struct screen *s, double *a)
 {
     for (int p = 0; p < s->n_cols; p++) {
         for (int q = p; q < s->n_cols; q++) {
@@ -200,7 +147,7 @@ static void covariance_take(const struct screen *s, double (*a)[ROTATE_MOST_COLS
             double sum = 0;
             for (int i = 0; i < s->n; i++)
                 sum += clipped(x[i] / s->sd[p]) * clipped(y[i] / s->sd[q]);
-            a[p][q] = a[q][p] = sum / s->n;
+            a[p * s->n_cols + q] = a[q * s->n_cols + p] = sum / s->n;
         }
     }
 }
@@ -208,18 +155,19 @@ static void covariance_take(const struct screen *s, double (*a)[ROTATE_MOST_COLS
 /* The components, as rows of v. */
 static void set_take(const struct screen *s, bool in_spreads, double (*v)[ROTATE_MOST_COLS])
 {
-    double a[ROTATE_MOST_COLS][ROTATE_MOST_COLS];
+    double a[ROTATE_MOST_COLS * ROTATE_MOST_COLS], axes[ROTATE_MOST_COLS * ROTATE_MOST_COLS],
+        stretch[ROTATE_MOST_COLS];
     int p = s->n_cols;
 
     covariance_take(s, a);
     for (int i = 0; i < p && !in_spreads; i++) {
         for (int j = 0; j < p; j++)
-            a[i][j] *= s->sd[i] * s->sd[j];
+            a[i * p + j] *= s->sd[i] * s->sd[j];
     }
-    rotate_axes(a, p, v);
-    for (int d = 0; d < p && in_spreads; d++) {
+    svd_eigen(a, p, stretch, axes);
+    for (int d = 0; d < p; d++) {
         for (int c = 0; c < p; c++)
-            v[d][c] /= s->sd[c];
+            v[d][c] = axes[c * p + d] / (in_spreads ? s->sd[c] : 1);
     }
 }
 

@@ -30,8 +30,5 @@ struct rotate_of {
 
 /* False = no direction is worth an input. */
 bool rotate_screen(const struct prep_spec *spec, const struct rotate_of *of, struct rotation *out);
-/* The unit vectors along which the symmetric matrix a stretches, the most stretched first, as rows
- * of v; a is overwritten. Both are [n][ROTATE_MOST_COLS]. */
-void rotate_axes(double (*a)[ROTATE_MOST_COLS], int n, double (*v)[ROTATE_MOST_COLS]);
 
 #endif

@@ -1,4 +1,4 @@
-/* test_steps_rotate.c - directions of many columns: axes are those of the matrix, directions that matter are found and those
+/* test_steps_rotate.c - directions of many columns: those that matter are found and those
  * of noise or of single columns are not, values are sums as they should be, and bytes come back. */
 #include "tests/unit.h"
 
@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/prep/prep.h"
-#include "ml/prep/rotate_screen.h"
 #include "ml/table/frame.h"
 
 #include <math.h>
@@ -145,21 +144,6 @@ static double two_bands(const struct made *m, int r, double e)
     return bands(m, r, e) > 0.5;
 }
 
-static void axes_are_those_of_the_matrix(void **state)
-{
-    double a[3][ROTATE_MOST_COLS] = { { 2, 1, 0 }, { 1, 2, 0 }, { 0, 0, 5 } },
-           v[3][ROTATE_MOST_COLS];
-
-    (void)state;
-    rotate_axes(a, 3, v);
-    assert_float_equal(a[0][0], 5, 1e-12);
-    assert_float_equal(a[1][1], 3, 1e-12);
-    assert_float_equal(a[2][2], 1, 1e-12);
-    assert_float_equal(fabs(v[0][2]), 1, 1e-12);
-    assert_float_equal(v[1][0] * v[1][1], 0.5, 1e-12);
-    assert_float_equal(v[2][0] * v[2][1], -0.5, 1e-12);
-}
-
 static void nothing_is_turned_for_noise_or_for_single_columns(void **state)
 {
     static double (*const targets[])(const struct made *, int, double) = { noise, alone, linear };
@@ -258,7 +242,6 @@ static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(axes_are_those_of_the_matrix),
         cmocka_unit_test(nothing_is_turned_for_noise_or_for_single_columns),
         cmocka_unit_test(bands_along_directions_are_found),
         cmocka_unit_test(units_do_not_hide_directions),
