@@ -15,7 +15,8 @@ struct magic {
     const char *what;
 };
 
-/* These could also begin a column's name, so a control byte must follow. */
+/* These could also begin a column's name, so a control byte must follow. What gzip, xz and zstd pack
+ * is unpacked before it comes here (base/gz.h). */
 static const struct magic magics[] = {
     { "PAR1", 4, "Parquet, and cut short" },
     { "ARROW1", 6, "Arrow, and cut short" },
@@ -30,8 +31,9 @@ static const struct magic magics[] = {
     { "BZh", 3, "compressed with bzip2; unpack it (bunzip2), or pack it with gzip" },
     { "\xfd"
       "7zXZ",
-      5, "compressed with xz; unpack it (unxz), or pack it with gzip" },
-    { "\x28\xb5\x2f\xfd", 4, "compressed with zstd; unpack it (unzstd), or pack it with gzip" },
+      5, "packed twice, inside with xz; unpack it once" },
+    { "\x28\xb5\x2f\xfd", 4, "packed twice, inside with zstd; unpack it once" },
+    { "\x1f\x8b", 2, "packed twice, inside with gzip; unpack it once" },
     { "\x93NUMPY", 6,
       "a NumPy array; write it as CSV: numpy.savetxt(\"table.csv\", a, delimiter=\",\")" },
 };

@@ -4,6 +4,7 @@ only against the libraries of others.
 
     tables.py good FOLDER       the same table as t.csv, .parquet, .arrow, .arrows, .jsonl, and packed
     tables.py hostile FOLDER    bombs, cells of 2 GB, deep nesting, mixed encodings, files cut short
+    tables.py odd FOLDER        files that lie about sizes and counts; odd rows, names and values
 """
 import gzip
 import json
@@ -247,6 +248,50 @@ def arrow(t, is_file, per_batch=150):
     return out + footer + struct.pack("<i", len(footer)) + b"ARROW1"
 
 
+# ---- Parquet files that lie: pages and columns as they are given ----
+
+def snappy(n, *parts):
+    """A snappy block that declares n bytes: literals, or (back, how many) copies."""
+    out = varint(n)
+    for p in parts:
+        if isinstance(p, tuple):
+            back, m = p
+            out += (bytes([63 << 2 | 2]) + struct.pack("<H", back)) * (m // 64)
+            out += bytes([(m % 64 - 1) << 2 | 2]) + struct.pack("<H", back) if m % 64 else b""
+        else:
+            out += bytes([61 << 2]) + struct.pack("<H", len(p) - 1) + p if len(p) > 60 else bytes([(len(p) - 1) << 2]) + p
+    return out
+
+
+def page(rows, body, size=None, encoding=0, is_dictionary=False):
+    """A page of required values: body as it lies in the file, size as it is declared unpacked."""
+    head = {1: I32(2 if is_dictionary else 0), 2: I32(len(body) if size is None else size), 3: I32(len(body))}
+    if is_dictionary:
+        head[7] = {1: I32(rows), 2: I32(0)}
+    else:
+        head[5] = {1: I32(rows), 2: I32(encoding), 3: I32(3), 4: I32(3)}
+    return thrift(head) + body
+
+
+def parquet_of(rows, *columns):
+    types = {"i64": I32(2), "f64": I32(5), "text": I32(6)}
+    out, chunks, schema = b"PAR1", [], [{4: b"root", 5: I32(len(columns))}]
+    for name, kind, codec, pages, has_dictionary in columns:
+        at = len(out)
+        out += b"".join(pages)
+        meta = {1: types[kind], 2: [I32(0), I32(8)], 3: [name], 4: I32(codec), 5: rows, 6: len(out) - at, 7: len(out) - at,
+                9: at + (len(pages[0]) if has_dictionary else 0)} | ({11: at} if has_dictionary else {})
+        chunks.append({2: at, 3: meta})
+        schema.append({1: types[kind], 3: I32(0), 4: name} | ({6: I32(0)} if kind == "text" else {}))
+    footer = thrift({1: I32(1), 2: schema, 3: rows, 4: [{1: chunks, 2: len(out), 3: rows}]})
+    return out + footer + struct.pack("<I", len(footer)) + b"PAR1"
+
+
+def runs(rows):
+    """Dictionary indices of one bit, all 0."""
+    return bytes([1]) + varint(rows << 1) + b"\0"
+
+
 # ---- files ----
 
 def write(name, data):
@@ -268,6 +313,73 @@ def good():
     write("t.arrow", arrow(t, True))
     write("t.arrows", arrow(t, False))
     write("t.arrows.xz", lzma.compress(arrow(t, False)))
+
+
+def lies():
+    """Parquet whose declared sizes, counts and lengths are not what follows."""
+    big, n = 1 << 30, 200000
+
+    def ints(*v):
+        return struct.pack(f"<{len(v)}q", *v)
+
+    def y(rows):
+        return b"y", "i64", 0, [page(rows, ints(*range(rows)))], False
+
+    def indexed(name, rows, *values):
+        return name, "i64", 0, [page(len(values), ints(*values), is_dictionary=True), page(rows, runs(rows), encoding=8)], True
+
+    def x(body, size=None, codec=0, kind="i64", rows=4):
+        return parquet_of(4, y(4), (b"x", kind, codec, [page(rows, body, size)], False))
+    write("runs.parquet", parquet_of(big, indexed(b"y", big, 1, 2), indexed(b"x", big, 1, 2)))
+    write("page.zstd.parquet", x(zstd((b"\0", 2 * GB)), 2 * GB - 1, 6))
+    write("lie.zstd.parquet", x(zstd((b"\0", 2 * GB)), 32, 6))
+    write("lie.gzip.parquet", x(gzip.compress(bytes(100 << 20)), 32, 2))
+    write("lie.snappy.parquet", x(snappy(0xffffffff, b"a" * 8), 32, 1))
+    write("page.snappy.parquet", x(snappy(big, b"a" * 8, (8, big - 8)), big, 1))
+    write("length.parquet", x(struct.pack("<I", 0xfffffff0) + b"abc", kind="text"))
+    write("values.parquet", x(ints(1, 2, 3, 4), rows=(1 << 31) - 1))
+    write("rows.parquet", parquet_of(1 << 62, y(4)))
+    write("twice.parquet", parquet_of(4, y(4), y(4)))
+    write("nameless.parquet", parquet_of(4, y(4), (b"", "i64", 0, [page(4, ints(1, 2, 3, 4))], False)))
+    write("none.parquet", parquet_of(0, (b"y", "i64", 0, [], False)))
+    text = struct.pack("<I", 1 << 20) + b"a" * (1 << 20) + struct.pack("<I", 1) + b"b"
+    write("texts.parquet", parquet_of(n, (b"y", "i64", 0, [page(n, ints(*range(n)))], False),
+                                      (b"x", "text", 0, [page(2, text, is_dictionary=True), page(n, runs(n), encoding=8)], True)))
+
+
+def rows_and_names():
+    """CSV and JSON lines that are odd in their rows, names and values."""
+    rows = [f"{i},{i % 3},{i * 2}" for i in range(300)]
+
+    def table(name, head, lines):
+        write(name, "".join(s + "\n" for s in [head] + lines).encode())
+    table("long.csv", "a,b,y", rows[:50] + ["1,2,3,4"] + rows[50:])
+    table("short.csv", "a,b,y", rows[:50] + ["1,2"] + rows[50:])
+    table("twice.csv", "a,a,y", rows)
+    table("nameless.csv", "a,,y", rows)
+    table("header.csv", "a,b,y", [])
+    write("empty.csv", b"")
+    write("newlines.csv", b"\n\n\n")
+    table("one.csv", "a,b,y", ["1,2,3"])
+    table("two.csv", "a,b,y", ["1,2,3", "2,3,5"])
+    table("nothing.csv", "a,b,y", [",,"] * 50)
+    table("notarget.csv", "a,b,y", [f"{i},{i % 7}," for i in range(300)])
+    table("noinput.csv", "a,b,y", [f"1,,{i}" for i in range(300)])
+    table("same.csv", "a,b,y", [f"{i},{i % 7},1" for i in range(300)])
+    table("endless.csv", "a,b,y", [f"{i},{i % 7},{'inf' if i % 3 else i}" for i in range(300)])
+    table("nul.csv", "a,b,y", rows[:50] + ["1,\0,3"] + rows[50:])
+    table("quote.csv", "a,b,y", rows[:50] + ['1,"open,3'] + rows[50:])
+    write("return.csv", "\r".join(["a,b,y"] + rows).encode())
+    write("head.csv", "naïve,b,y\n".encode("latin-1") + "\n".join(rows).encode())
+    write("keys.jsonl", b"".join(json.dumps({f"k{i * 1000 + j}": j for j in range(1000)} | {"y": i}).encode() + b"\n"
+                                 for i in range(120)))
+    write("nokeys.jsonl", b"{}\n" * 30)
+    write("twice.csv.gz", gzip.compress(gzip.compress(csv(make()))))
+    write("twice.csv.zst", zstd(lzma.compress(csv(make()))))
+    # not hostile: they are read as well as they can be
+    table("far.csv", "when,b,y", [f"{9700 + 2 * i}-01-01,{i % 3},{i % 5 + i % 3}" for i in range(300)])
+    table("inf.csv", "a,b,y", [f"{'inf' if i % 3 else '1e400'},{i % 7},{i % 7}" for i in range(300)])
+    table("levels.csv", "a,b,y", [f"l{i},{i % 7},{i % 5}" for i in range(1000000)])
 
 
 def hostile():
@@ -308,4 +420,9 @@ def hostile():
     write("latin.arrow", arrow(t, True).replace("Grün".encode(), b"Gr\xfcnn"))
 
 
-{"good": good, "hostile": hostile}[sys.argv[1]]()
+def odd():
+    lies()
+    rows_and_names()
+
+
+{"good": good, "hostile": hostile, "odd": odd}[sys.argv[1]]()
