@@ -35,7 +35,8 @@ enum {
 const char *const msg_type_name[MSG_TYPES] = {
     [MSG_PROGRESS] = "progress", [MSG_RUNG] = "rung",           [MSG_FINAL] = "final",
     [MSG_COMPLETE] = "complete", [MSG_PAUSED] = "paused",       [MSG_CHECKPOINT] = "checkpoint",
-    [MSG_OUTPUT] = "output",     [MSG_FAILED] = "failed",     [MSG_TASK_DONE] = "task_done", [MSG_TASK_FAILED] = "task_failed",
+    [MSG_OUTPUT] = "output",     [MSG_FAILED] = "failed",       [MSG_TASK_DONE] = "task_done",
+    [MSG_MEET] = "meet",         [MSG_TASK_MEET] = "task_meet", [MSG_TASK_FAILED] = "task_failed",
 };
 const char *const msg_action_name[MSG_ACTIONS] = {
     [MSG_OK] = "ok",     [MSG_RUN_TO] = "run_to", [MSG_PAUSE] = "pause", [MSG_STOP] = "stop",
@@ -45,12 +46,23 @@ static const char *const kind_name[] = {
     [MSG_FIT] = "fit",
     [MSG_INGEST] = "ingest",
     [MSG_REFIT] = "refit",
+    [MSG_RANK] = "rank",
 };
 
 void msg_event_init(struct msg_event *e)
 {
     memset(e, 0, sizeof *e);
     e->value = e->se = e->select_value = e->test_value = e->test_se = NAN;
+}
+
+bool msg_is_passing(enum msg_type t)
+{
+    return t == MSG_PROGRESS || t == MSG_MEET || t == MSG_TASK_MEET;
+}
+
+bool msg_is_of_task(enum msg_type t)
+{
+    return t == MSG_TASK_DONE || t == MSG_TASK_FAILED || t == MSG_TASK_MEET;
 }
 
 static void event_init(void *e)
@@ -67,6 +79,7 @@ static const struct codec_field device_fields[] = {
     F_I64(msg_device, memory_bytes, OPT, 0, INT64_MAX),
     F_INT_AS(msg_device, max_trials, "max_lanes", REQ, 1, MSG_MAX_TRIALS),
     F_BOOL(msg_device, commands),
+    F_BOOL(msg_device, meets),
 };
 static const struct codec_table device_table = TABLE(device_fields, NULL);
 
@@ -141,6 +154,9 @@ static const struct codec_field grant_fields[] = {
     F_I64(msg_grant, trial_memory_bytes, OPT, 0, INT64_MAX),
     F_OBJ(msg_grant, data, OPT, &data_table),
     F_LIST_AS(msg_grant, trials, "lanes", n_trials, OPT, MSG_MAX_TRIALS, &trial_table),
+    F_INT(msg_grant, ranks, OPT, 0, MSG_MAX_RANKS),
+    F_INT(msg_grant, rank, OPT, 0, MSG_MAX_RANKS - 1),
+    F_STR(msg_grant, secret, OPT),
     F_I64(msg_grant, task, OPT, 0, INT64_MAX),
     F_I64(msg_grant, fence, OPT, 0, INT64_MAX),
     F_JSON(msg_grant, config, OPT, DETAIL_MAX),
@@ -177,6 +193,7 @@ static const struct codec_field event_fields[] = {
     F_I64(msg_event, peak_bytes, OPT, 0, INT64_MAX),
     F_BOOL(msg_event, cut),
     F_SHA(msg_event, blob, OPT),
+    F_STR(msg_event, address, OPT),
     F_ENUM(msg_event, reason, OPT, trial_reason_name, TR_REASONS),
     F_TEXT(msg_event, detail, DETAIL_MAX),
     F_JSON(msg_event, epochs, OPT, EPOCHS_MAX),
@@ -212,6 +229,7 @@ static const struct codec_field reply_fields[] = {
     F_ENUM(msg_reply, action, REQ, msg_action_name, MSG_ACTIONS),
     F_INT(msg_reply, to, OPT, 0, LEVEL_MAX),
     F_I64(msg_reply, deadline_ms, OPT, 0, INT64_MAX),
+    F_STR(msg_reply, address, OPT),
 };
 static const struct codec_table reply_table = TABLE(reply_fields, NULL);
 
@@ -325,8 +343,15 @@ static int grant_check(const struct msg_grant *m, struct err *err)
         return err_at(err, "grant.data.frame", "is required");
     if (!(m->data.test_fraction >= 0 && m->data.test_fraction < 1))
         return err_at(err, "grant.data.test_fraction", "must be from 0 to below 1");
+    if (m->ranks && (m->ranks < 2 || m->rank >= m->ranks || !m->secret[0] || m->n_trials != 1 ||
+                     (m->kind == MSG_FIT) != (m->rank == 0)))
+        return err_at(err, "grant.ranks", "do not fit the rest of the grant");
+    if (m->kind == MSG_RANK && !m->ranks)
+        return err_at(err, "grant.ranks", "is required");
+    if ((m->kind == MSG_FIT || m->kind == MSG_RANK) && trials_check(m, err) < 0)
+        return -1;
     if (m->kind == MSG_FIT)
-        return trials_check(m, err);
+        return 0;
     if (m->task < 1 || m->fence < 1)
         return err_at(err, "grant", "a task needs its id and fence");
     if (m->kind == MSG_INGEST && !m->source[0])

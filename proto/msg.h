@@ -30,6 +30,7 @@ struct msg_device {
     int64_t memory_bytes; /* for all trials of the device together */
     int max_trials;       /* that may run at once */
     bool commands;        /* runs programs of users' too (proto/command.h) */
+    bool meets;           /* can train one trial together with other devices (devices: N) */
 };
 
 struct msg_hello {
@@ -78,7 +79,9 @@ struct msg_data {
     int64_t rows, columns; /* for estimates and logs */
 };
 
-enum msg_kind { MSG_FIT, MSG_INGEST, MSG_REFIT };
+/* MSG_RANK: to train a trial together with the device that has the trial's own grant. */
+enum msg_kind { MSG_FIT, MSG_INGEST, MSG_REFIT, MSG_RANK };
+enum { MSG_MAX_RANKS = 64, MSG_ADDRESS = 96 };
 struct msg_trial {
     int64_t trial, fence;
     char *config; /* JSON object text: {"family":"boost",...}; heap */
@@ -95,9 +98,14 @@ struct msg_grant {
     int64_t deadline_ms;                       /* from now; work ends by then. 0 = none */
     int64_t trial_time_ms, trial_memory_bytes; /* limits of one trial; 0 = none */
     struct msg_data data;
-    int n_trials;             /* MSG_FIT: 1..MSG_MAX_TRIALS trials that may train together */
+    int n_trials; /* MSG_FIT: 1..MSG_MAX_TRIALS trials that may train together; MSG_RANK: 1 */
     struct msg_trial *trials; /* heap */
-    /* MSG_INGEST and MSG_REFIT are tasks, which have a fence of their own. */
+    /* Of a trial that several devices train: how many, which of them this is (0 has the trial,
+     * the others have MSG_RANK), and what they prove to each other that they belong together by.
+     * ranks 0 = one device. */
+    int ranks, rank;
+    char secret[65];
+    /* MSG_INGEST, MSG_REFIT and MSG_RANK are tasks, which have a fence of their own. */
     int64_t task, fence;
     char *config;            /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
     char source[SHA256_HEX]; /* INGEST: the uploaded file */
@@ -129,6 +137,8 @@ enum msg_type {
     MSG_FAILED,     /* with a reason; a reason of the machine puts the trial back into the queue */
     MSG_TASK_DONE,  /* with a result as JSON (ingest: schema and frame; refit: model and scores) */
     MSG_TASK_FAILED,
+    MSG_MEET,      /* the trial's ranks can be met at `address`; repeated until all have come */
+    MSG_TASK_MEET, /* of a MSG_RANK: asks for that address; repeated until the reply has it */
     MSG_TYPES
 };
 struct msg_event {
@@ -141,8 +151,9 @@ struct msg_event {
     double select_value; /* score that chose along the free axes, over all folds; NaN = none */
     double test_value, test_se; /* NaN = none */
     int64_t fit_us, predict_ns_row, model_bytes, work_units, peak_bytes;
-    bool cut;              /* ended by the deadline with its best score so far */
-    char blob[SHA256_HEX]; /* checkpoint or model file; "" = none */
+    bool cut;                  /* ended by the deadline with its best score so far */
+    char blob[SHA256_HEX];     /* checkpoint or model file; "" = none */
+    char address[MSG_ADDRESS]; /* MSG_MEET: HOST:PORT */
     enum trial_reason reason;
     char *detail; /* heap: text of a failure, or JSON of a result: free-axis values and curve */
     char *epochs; /* heap: JSON of how a network learned by epoch; NULL = nothing to tell */
@@ -181,8 +192,9 @@ enum msg_action {
 struct msg_reply {
     int64_t trial, fence, seq; /* of the event that is answered; for tasks too */
     enum msg_action action;
-    int to;              /* MSG_RUN_TO */
-    int64_t deadline_ms; /* from now, as in the grant; 0 = unchanged */
+    int to;                    /* MSG_RUN_TO */
+    int64_t deadline_ms;       /* from now, as in the grant; 0 = unchanged */
+    char address[MSG_ADDRESS]; /* MSG_TASK_MEET: where rank 0 listens; "" = it is not known yet */
 };
 struct msg_answer {
     int n_replies;
@@ -214,6 +226,10 @@ void msg_report_fini(struct msg_report *m);
 json_t *msg_answer_json_new(const struct msg_answer *m);
 int msg_answer_parse(struct msg_answer *m, const json_t *j, struct err *err);
 void msg_answer_fini(struct msg_answer *m);
+/* Such a message changes no row: it has no number (seq 0), and a newer one takes its place. */
+bool msg_is_passing(enum msg_type t);
+/* Whether the message is about a task. */
+bool msg_is_of_task(enum msg_type t);
 void msg_event_init(struct msg_event *e); /* zeroes it and sets the scores to NaN */
 
 #endif

@@ -47,6 +47,7 @@ const char *const trial_reason_name[TR_REASONS] = {
     [TR_USER] = "user",
     [TR_STOPPED] = "stopped",
     [TR_DATA] = "data",
+    [TR_RANK_LOST] = "rank_lost",
 };
 
 /* clang-format off */
@@ -140,7 +141,7 @@ int trial_reason_parse(const char *name, enum trial_reason *out, struct err *err
 bool trial_reason_is_machine(enum trial_reason r)
 {
     return r == TR_WORKER_DIED || r == TR_RUNNER_LOST || r == TR_DEVICE || r == TR_DRAINED ||
-           r == TR_DATA;
+           r == TR_DATA || r == TR_RANK_LOST;
 }
 
 bool trial_is_final(enum trial_state s)

@@ -77,6 +77,7 @@ enum trial_reason {
     TR_USER,          /* cancelled by a user */
     TR_STOPPED,       /* pruned: the scheduler stopped it */
     TR_DATA,          /* machine: the table's file cannot be read; no runner is to blame */
+    TR_RANK_LOST, /* machine: another device that trained it was lost; this one is not to blame */
     TR_REASONS
 };
 

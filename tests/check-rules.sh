@@ -48,6 +48,7 @@ my %may = (
     'ml/model' => "ml/(table|metric|prep|family|ops|cpu|math)/|$values",
     'ml/linear' => "ml/(model|family|metric|ops|cpu|math)/|$values",
     'ml/boost' => "ml/(model|family|metric|ops|cpu|math)/|$values",
+    'ml/ranks' => "ml/ops/|$values",
     'ml/net' => "ml/(model|family|metric|prep|ops|cpu|math)/|$values",
     'ml/forest' => "ml/(model|family|metric|ops|cpu|math)/|$values",
     'ml/fit' => "ml/(model|family|prep|metric|text|table|ops|cpu|math)/|$values",

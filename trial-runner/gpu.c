@@ -246,7 +246,7 @@ static int cpus_list(int64_t n, struct msg_device *out)
 
     cpu_name(name, sizeof name);
     for (int i = 0; i < n; i++) {
-        out[i] = (struct msg_device){ .max_trials = 1 };
+        out[i] = (struct msg_device){ .max_trials = 1, .meets = true };
         snprintf(out[i].id, sizeof out[i].id, "cpu%d", i);
         str_copy(out[i].kind, sizeof out[i].kind, "cpu");
         str_copy(out[i].name, sizeof out[i].name, name);

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "trial-runner/agent/address.h"
 #include "trial-runner/agent/agent.h"
 #include "trial-runner/agent/conf.h"
 #include "trial-runner/command/command.h"
@@ -141,6 +142,8 @@ static int start_agent(struct runner *r, struct err *err)
         .loop = r->loop, .conf = &r->conf, .name = r->name, .has_token = r->token != NULL
     };
 
+    if (!r->conf.rank_address)
+        r->conf.rank_address = address_towards(r->conf.controller);
     r->n_devices = gpu_devices(r->conf.devices, r->conf.memory_bytes, r->devices, err);
     if (r->n_devices < 0)
         return -1;

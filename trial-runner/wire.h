@@ -5,9 +5,10 @@
  * supervisor kills its worker.
  *
  * supervisor -> worker
- *   config {device, scratch, slice_ms, checkpoint_ms, memory_bytes, log_level, dev}   once, first
+ *   config {device, rank_address, scratch, slice_ms, checkpoint_ms, memory_bytes, log_level, dev}   once, first
  *   run {run, grant, frame, test_frame, source, checkpoints{trial: path}, deadline_at_ms}
- *   answer {trial, fence, task, action, to, deadline_at_ms}   the controller's reply to an event
+ *   answer {trial, fence, task, action, to, deadline_at_ms, address}   the controller's reply to an
+ *                                                           event
  *   stop {trial, fence, task}                                 drop it; say nothing more about it
  *   drain                                                     save everything and hand it back
  *   quit

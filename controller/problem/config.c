@@ -118,6 +118,18 @@ static const struct family *family_of(const json_t *json, const char *path, cons
     return f;
 }
 
+int config_rivals_check(const json_t *entry, const char *path, struct err *err)
+{
+    const json_t *ranks = json_object_get(entry, "ranks"),
+                 *devices = json_object_get(entry, "devices");
+    char where[120];
+
+    if (!ranks || !devices || json_number_value(ranks) == 1 || json_number_value(devices) == 1)
+        return 0;
+    jsonx_path(where, sizeof where, path, "devices");
+    return err_at(err, where, "cannot be above 1 together with ranks: name one of them");
+}
+
 int config_parse(struct config *c, const json_t *json, const char *path, const struct own *own,
                  struct err *err)
 {
@@ -146,6 +158,8 @@ int config_parse(struct config *c, const json_t *json, const char *path, const s
         if (c->family->params[i].kind == FP_CHOICE && c->params[i] < 0)
             return err_at(err, where, "must be one of %s", c->family->params[i].choices);
     }
+    if (!own && config_rivals_check(json, path, err) < 0)
+        return -1;
     return own ? own_settle(own, json, path, c->params, err) : 0;
 }
 

@@ -21,6 +21,8 @@ struct config {
     double params[FAMILY_MAX_PARAMS];
 };
 
+/* `ranks` and `devices` of one entry cannot both be above 1. */
+int config_rivals_check(const json_t *entry, const char *path, struct err *err);
 /* Turns JSON into numbers. An unknown family or parameter, a wrong type and a value outside the
  * family's hard limits are errors; they carry the path of the key, which begins with `path`.
  * Parameters that are left out get the family's default. A value for a free axis is its limit. own: the study's own family, which then is

@@ -364,6 +364,8 @@ static int family_add(const struct adding *a, const json_t *entry, const char *p
     }
     if (!entry)
         return 0;
+    if (config_rivals_check(entry, path, err) < 0)
+        return -1;
     json_object_foreach((json_t *)entry, key, v)
     {
         /* Known names were handled above. For the others config_parse makes the error, as it does

@@ -1,7 +1,9 @@
 /* dispatch.c - which trials go to which device (dispatch.h).
  *
- * Studies are asked in order: the highest priority first, then the one with the fewest running
- * trials, then the oldest. The first study that has something for the device gets it.
+ * Studies are asked in order (gang_compare in decide/gang.h): the highest priority first, then the
+ * one with the fewest running trials, then the oldest. The first study that has something for the
+ * device gets it. A trial of several devices gets them all in one grant. While it waits for them,
+ * the device may get nothing; decide/gang.h says when, and how the order is then.
  *
  * Trials can be granted as one group, and then train together, if they are of the same study,
  * family and shape key and start from the same level. The size of a group is limited by: what the
@@ -25,6 +27,7 @@
 #include "controller/decide/budget.h"
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
+#include "controller/serve/gang.h"
 #include "controller/serve/retry.h"
 #include "controller/serve/table.h"
 #include "controller/serve/task.h"
@@ -50,6 +53,11 @@ struct group {
     int64_t host_bytes;  /* forecast of all its trials together */
     int64_t deadline_ms; /* monotonic; 0 = none */
     bool is_probe;       /* its only trial decides the validation (decide/probe.h) */
+    struct gang_seats *seats;
+    bool is_gang; /* its only trial gets these seats */
+    int chosen[MSG_MAX_RANKS];
+    int64_t held; /* the trial that waits for devices, this one among them; 0 = none */
+    int n_never;  /* gangs that the fleet cannot have */
 };
 
 static void group_fini(struct group *g)
@@ -83,17 +91,6 @@ static bool may_run(const struct study *st, const struct runner *r)
         !str_eq(st->row.numeric_sig, r->row.numeric_sig))
         return false;
     return is_last(st) || ctl_now(st->ctl) < budget_cut_ms(st);
-}
-
-static int compare_studies(const void *pa, const void *pb)
-{
-    const struct study *a = *(struct study *const *)pa, *b = *(struct study *const *)pb;
-
-    if (a->row.priority != b->row.priority)
-        return a->row.priority > b->row.priority ? -1 : 1;
-    if (a->count[TS_RUNNING] != b->count[TS_RUNNING])
-        return a->count[TS_RUNNING] < b->count[TS_RUNNING] ? -1 : 1;
-    return a->row.id < b->row.id ? -1 : 1;
 }
 
 /* ---- which trials ---- */
@@ -164,6 +161,39 @@ static int first_choice(const struct study *st, const struct runner *r, const st
     return is_there ? wish : -1;
 }
 
+/* Looks whether this trial of several devices can go out now: 1 = it is the group, 0 = no other trial
+ * of the study may, either, -1 = others may. */
+static int gang_fill(struct group *g, int64_t number)
+{
+    enum gang_answer answer = gang_try(g->st, number, g->seats, g->chosen);
+
+    g->is_gang = answer == GANG_GOES;
+    g->held = answer == GANG_WAITS ? number : 0;
+    g->n_never += answer == GANG_NEVER;
+    return g->is_gang ? 1 : g->held ? 0 : -1;
+}
+
+/* Puts one trial into the empty group. */
+static int group_one(struct group *g, int64_t number, struct err *err)
+{
+    g->rows[0] = (struct trial_row){ 0 };
+    if (trial_load(g->st, number, &g->rows[0], err) < 0)
+        return -1;
+    g->n = 1;
+    return 0;
+}
+
+/* Whether trial i of the queue may be in the group, by what memory says of it. */
+static bool may_join(const struct group *g, int i, int choice)
+{
+    const struct study *st = g->st;
+    const struct trial_mem *t = &st->trials[st->queue[i] - 1];
+
+    return is_ready(t) && !retry_waits(st, st->queue[i]) &&
+           (t->max_group == 0 || t->max_group > g->n) && (t->devices < 2 || g->n == 0) &&
+           (choice < 0 || st->families[t->family]->has_device == choice);
+}
+
 /* Collects ready trials, by number, until the group is full. */
 static int group_fill(struct group *g, int most, int64_t memory, int choice, struct err *err)
 {
@@ -174,10 +204,14 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         struct trial_row *row = &g->rows[g->n];
         int64_t bytes = 0;
 
-        if (!is_ready(t) || retry_waits(st, st->queue[i]) ||
-            (t->max_group && t->max_group <= g->n) ||
-            (choice >= 0 && st->families[t->family]->has_device != choice))
+        if (!may_join(g, i, choice))
             continue;
+        if (t->devices > 1) {
+            int rc = gang_fill(g, st->queue[i]);
+            if (rc < 0)
+                continue;
+            return rc == 0 ? 0 : group_one(g, st->queue[i], err);
+        }
         *row = (struct trial_row){ 0 };
         if (trial_load(st, st->queue[i], row, err) < 0)
             return -1;
@@ -206,7 +240,7 @@ static int group_size(const struct study *st, const struct runner *r, const stru
     int fair = (ready + MAX(n_idle, 1) - 1) / MAX(n_idle, 1);
     int size = MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
     if (st->spec.command)
-        return 1; /* a program has the device for itself */
+        return 1;                  /* a program has the device for itself */
     CHECK(size <= MSG_MAX_TRIALS); /* struct group has so many places */
     return size;
 }
@@ -224,10 +258,9 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
     g->is_probe = true;
     if (!is_ready(trial_mem(st, st->probe)) || retry_waits(st, st->probe))
         return 1;
-    if (trial_load(st, st->probe, &g->rows[0], err) < 0)
-        return -1;
-    g->n = 1;
-    return 1;
+    if (trial_mem(st, st->probe)->devices > 1 && gang_fill(g, st->probe) != 1)
+        return 1;
+    return group_one(g, st->probe, err) < 0 ? -1 : 1;
 }
 
 /* Fills the group with work for this device; an empty group means that there is none. Trials that
@@ -246,10 +279,26 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
             return rc < 0 ? -1 : 0;
     }
     want = MIN(ask->max_trials, d->is.max_trials) + retry_n_waiting(st);
+    if (gang_holds(st, d->is.kind) && !retry_waits(st, st->hold)) {
+        int64_t number = st->hold; /* it holds nothing any more when it goes */
+        int rc = gang_fill(g, number);
+        if (rc >= 0)
+            return rc == 0 ? 0 : group_one(g, number, err);
+    }
     if (settle_fill(st, want, err) < 0)
         return -1;
-    return group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
-                      err);
+    for (int tries = 0; tries < 2; tries++) {
+        g->n_never = 0;
+        if (group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
+                       err) < 0)
+            return -1;
+        if (g->n > 0 || g->held || g->n_never == 0)
+            return 0;
+        /* gangs that cannot go out do not keep others from being made */
+        if (settle_fill(st, want + g->n_never, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- granting ---- */
@@ -320,7 +369,8 @@ static int trial_grant(struct group *g, int i, struct runner *r, const struct ms
     return 0;
 }
 
-static json_t *grant_json(const struct group *g, int64_t group_no)
+/* A new reference; NULL when the other ranks of a gang could not be granted. */
+static json_t *grant_json(const struct group *g, int64_t group_no, struct err *err)
 {
     struct study *st = g->st;
     struct msg_trial trials[MSG_MAX_TRIALS];
@@ -356,7 +406,9 @@ static json_t *grant_json(const struct group *g, int64_t group_no)
     }
     if (command)
         str_copy(m.study_name, sizeof m.study_name, st->row.name);
-    json_t *json = msg_grant_json_new(&m);
+    json_t *json = g->is_gang && gang_grant(st, &g->rows[0], &m, g->seats, g->chosen, err) < 0
+                       ? NULL
+                       : msg_grant_json_new(&m);
     mem_free(command);
     return json;
 }
@@ -383,12 +435,15 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
         if (trial_grant(g, i, r, ask, group_no, err) < 0)
             return -1;
     }
+    *out = grant_json(g, group_no, err);
+    if (!*out)
+        return -1;
     ctl->stats.grants++;
     ctl->stats.granted_trials += g->n;
+    st->served += g->is_gang ? trial_mem(st, g->rows[0].number)->devices : 1;
     log_info("group.leased group=%" PRId64 " study=%" PRId64 " runner=%" PRId64
              " device=%s lanes=%d family=%s",
              group_no, st->row.id, r->row.id, ask->device, g->n, g->rows[0].family);
-    *out = grant_json(g, group_no);
     return 1;
 }
 
@@ -422,33 +477,103 @@ int64_t dispatch_own_next(const struct study *st)
     return 0;
 }
 
-static int grant_fit(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
+/* Whether a trial of several devices is ready in one of the studies. */
+static bool has_gangs(const struct study *st)
+{
+    for (int i = 0; i < st->n_queue; i++) {
+        const struct trial_mem *t = &st->trials[st->queue[i] - 1];
+        if (t->devices > 1 && is_ready(t))
+            return true;
+    }
+    return false;
+}
+
+/* Counts for all claims what their studies were served; a new study begins with the least. */
+static void serve_count(struct ctl *ctl, struct gang_claim *claims, int n)
+{
+    int64_t least = INT64_MAX;
+
+    for (int i = 0; i < n; i++) {
+        claims[i].served = study_loaded(ctl, claims[i].study)->served;
+        if (claims[i].served > 0)
+            least = MIN(least, claims[i].served);
+    }
+    for (int i = 0; i < n; i++) {
+        if (claims[i].served == 0)
+            claims[i].served = study_loaded(ctl, claims[i].study)->served =
+                least == INT64_MAX ? 1 : least;
+    }
+}
+
+/* The studies that may run here, in their order. The caller frees the list. */
+static struct gang_claim *claims_new(struct ctl *ctl, const struct runner *r,
+                                     const struct device *d, int *n)
+{
+    struct gang_claim *claims = mem_array((size_t)ctl->n_studies + 1, sizeof *claims);
+    bool has_gang = false;
+
+    *n = 0;
+    for (int i = 0; i < ctl->n_studies; i++) {
+        const struct study *st = ctl->studies[i];
+        if (!may_run(st, r))
+            continue;
+        claims[(*n)++] = (struct gang_claim){ .study = st->row.id,
+                                              .priority = st->row.priority,
+                                              .holds = gang_holds(st, d->is.kind),
+                                              .running = st->count[TS_RUNNING] };
+        has_gang = has_gang || has_gangs(st);
+    }
+    if (has_gang)
+        serve_count(ctl, claims, *n);
+    qsort(claims, (size_t)*n, sizeof *claims, gang_compare);
+    return claims;
+}
+
+/* Asks one study for work: 1 and the grant; 0, and g->held says whether a gang waits for it; -1. */
+static int grant_of(struct group *g, struct study *st, const struct msg_ask *ask, json_t **out,
+                    struct err *err)
+{
+    struct runner *r = g->seats->seat[0].runner;
+    int rc = 0;
+
+    g->st = st;
+    g->host_bytes = g->deadline_ms = g->held = 0;
+    g->is_probe = g->is_gang = false;
+    rc = pick(g, r, g->seats->seat[0].device, ask, err);
+    if (rc == 0 && g->n > 0)
+        rc = table_check(st, ask, err);
+    if (rc == 1)
+        rc = grant(g, r, ask, out, err);
+    if (rc < 0)
+        damage_suspect(st->ctl, st->row.id, err);
+    group_fini(g);
+    return rc;
+}
+
+static int grant_fit(struct ctl *ctl, struct gang_seats *seats, const struct msg_ask *ask,
                      json_t **out, struct err *err)
 {
-    struct study **order = mem_array((size_t)ctl->n_studies + 1, sizeof(struct study *));
+    const struct device *d = seats->seat[0].device;
     struct group *g = mem_zalloc(sizeof *g);
+    const struct gang_claim *waits = NULL; /* the first whose gang would hold the device */
+    int64_t held = 0;
     int n = 0, rc = 0;
+    struct gang_claim *claims = claims_new(ctl, seats->seat[0].runner, d, &n);
 
-    for (int i = 0; i < ctl->n_studies; i++) {
-        if (may_run(ctl->studies[i], r))
-            order[n++] = ctl->studies[i];
-    }
-    qsort(order, (size_t)n, sizeof(struct study *), compare_studies);
+    g->seats = seats;
     for (int i = 0; i < n && rc == 0; i++) {
-        g->st = order[i];
-        g->host_bytes = g->deadline_ms = 0;
-        g->is_probe = false;
-        rc = pick(g, r, d, ask, err);
-        if (rc == 0 && g->n > 0)
-            rc = table_check(g->st, ask, err);
-        if (rc == 1)
-            rc = grant(g, r, ask, out, err);
-        if (rc < 0)
-            damage_suspect(ctl, order[i]->row.id, err);
-        group_fini(g);
+        if (waits && !gang_yields(waits, &claims[i]))
+            continue;
+        rc = grant_of(g, study_loaded(ctl, claims[i].study), ask, out, err);
+        if (rc == 0 && g->held && !waits) {
+            waits = &claims[i];
+            held = g->held;
+        }
     }
+    if (rc == 0 && waits)
+        gang_hold(study_loaded(ctl, waits->study), held, d->is.kind);
     mem_free(g);
-    mem_free(order);
+    mem_free(claims);
     return rc;
 }
 
@@ -461,9 +586,13 @@ bool dispatch_may(struct ctl *ctl, const struct runner *r)
     return any;
 }
 
-int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
-                   json_t **out, struct err *err)
+int dispatch_grant(struct ctl *ctl, struct gang_seats *seats, struct err *err)
 {
+    struct gang_seat *seat = &seats->seat[0];
+    struct runner *r = seat->runner;
+    struct device *d = seat->device;
+    const struct msg_ask *ask = seat->ask;
+    json_t *out = NULL;
     struct msg_grant task = { 0 };
     struct msg_ask less = *ask; /* differs in the number of trials only; borrows the rest */
     int rc = 0;
@@ -473,8 +602,11 @@ int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const st
     less.max_trials = quarantine_lanes(d, ask->max_trials);
     rc = task_grant(ctl, r, &less, &task, err);
     if (rc == 1) {
-        *out = msg_grant_json_new(&task);
+        out = msg_grant_json_new(&task);
         msg_grant_fini(&task);
     }
-    return rc != 0 ? rc : grant_fit(ctl, r, d, &less, out, err);
+    if (rc == 0)
+        rc = grant_fit(ctl, seats, &less, &out, err);
+    seats->seat[0].grant = out; /* the array may have grown */
+    return rc;
 }

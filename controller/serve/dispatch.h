@@ -7,12 +7,12 @@
 #include "controller/state/study.h"
 
 struct runner;
-struct device;
+struct gang_seats;
 
-/* Grants work to this device: 1 = *out is the grant as a new reference, and rows and leases say so;
- * 0 = there is no work for it now; -1. */
-int dispatch_grant(struct ctl *ctl, struct runner *r, struct device *d, const struct msg_ask *ask,
-                   json_t **out, struct err *err);
+/* Grants work to the device of the first seat: 1 = the seats with a grant have work, the first one
+ * and, if that is a trial of several devices, others, and rows and leases say so; 0 = there is no
+ * work for it now; -1. */
+int dispatch_grant(struct ctl *ctl, struct gang_seats *seats, struct err *err);
 /* Gives this trial of a study with a space of its own (spec.is_own) to a client of the user's. r:
  * the runner that stands for all such clients (api/ask.c). */
 int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t number,

@@ -400,6 +400,18 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
     return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
 }
 
+int message_requeue(struct study *st, struct trial_row *row, enum trial_reason reason,
+                    struct err *err)
+{
+    return requeue(st, row, reason, trial_reason_name[reason], err);
+}
+
+int message_fail(struct study *st, struct trial_row *row, enum trial_reason reason,
+                 const char *detail, struct err *err)
+{
+    return fail_with(st, row, TE_FAIL, reason, detail, err) < 0 ? -1 : 0;
+}
+
 /* A worker died while it trained this trial, alone or in a group. */
 static int on_crash(struct study *st, struct trial_row *row, const struct lease *l,
                     const char *detail, struct err *err)
@@ -419,6 +431,13 @@ static int on_crash(struct study *st, struct trial_row *row, const struct lease 
         return -1;
     trial_mem(st, row->number)->max_group = 1;
     return 1;
+}
+
+int message_crashed(struct study *st, struct trial_row *row, const char *detail, struct err *err)
+{
+    const struct lease alone = { .group_size = 1 };
+
+    return on_crash(st, row, &alone, detail, err) < 0 ? -1 : 0;
 }
 
 static int on_failed(struct study *st, struct trial_row *row, const struct msg_event *e,
@@ -442,13 +461,13 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
             return requeue(st, row, TR_NONE, "probe", err) < 0 ? -1 : 1;
     }
     if (trial_reason_is_machine(e->reason)) {
-        if (e->reason != TR_DRAINED)
+        if (e->reason != TR_DRAINED && e->reason != TR_RANK_LOST)
             blamed = quarantine_failed(st->ctl, l.runner, l.device, row->id, err);
         if (blamed < 0)
             return -1;
         if (e->reason == TR_WORKER_DIED)
             return on_crash(st, row, &l, e->detail, err);
-        if (e->reason == TR_DEVICE && !blamed &&
+        if ((e->reason == TR_DEVICE || e->reason == TR_RANK_LOST) && !blamed &&
             retry_failed(st, row->number, &l, e->detail, err) < 0)
             return -1;
         return requeue(st, row, e->reason, trial_reason_name[e->reason], err) < 0 ? -1 : 1;

@@ -12,4 +12,12 @@
 int message_apply(struct study *st, struct trial_row *row, const struct msg_event *e,
                   struct msg_reply *reply, struct err *err);
 
+/* What the loss of another rank of it (gang.h) does to a running trial: it is queued again for this
+ * reason; it fails for it; or a worker died with it, as if it had trained alone. */
+int message_requeue(struct study *st, struct trial_row *row, enum trial_reason reason,
+                    struct err *err);
+int message_fail(struct study *st, struct trial_row *row, enum trial_reason reason,
+                 const char *detail, struct err *err);
+int message_crashed(struct study *st, struct trial_row *row, const char *detail, struct err *err);
+
 #endif

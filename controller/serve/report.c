@@ -24,6 +24,7 @@
 #include "base/str.h"
 #include "controller/serve/events.h"
 #include "controller/serve/expire.h"
+#include "controller/serve/gang.h"
 #include "controller/serve/message.h"
 #include "controller/serve/task.h"
 #include "controller/settle/load.h"
@@ -105,6 +106,8 @@ static int rejoin(struct ctl *ctl, struct study *st, struct trial_row *row, cons
 
     if (row->state != TS_QUEUED || row->reason != TR_RUNNER_LOST || study_is_final(st->row.state))
         return 0;
+    if (trial_mem(st, row->number)->devices > 1)
+        return 0; /* its other ranks have been told to stop */
     if (store_attempt_each(ctl->store, row->id, on_attempt, &f, err) < 0)
         return -1;
     if (!f.is_found)
@@ -217,9 +220,12 @@ int report_trial(struct ctl *ctl, const char *session, const struct msg_event *e
         rc = st ? check_holder(ctl, st, &row, session, err) : is_over ? 1 : -1;
         if (rc < 0 && !st && is_lost_case(ctl, &row, err))
             rc = 0;
-        else if (rc == 0 && e->type != MSG_PROGRESS && e->seq <= row.msg_seq)
+        else if (rc == 0 && !msg_is_passing(e->type) && e->seq <= row.msg_seq)
             rc = 1; /* it was queued again since: a repeat is acknowledged all the same */
-        if (rc == 1 && e->type == MSG_PROGRESS)
+        if (rc == 1 && e->type == MSG_MEET) {
+            gang_meet(ctl, e);
+            reply->action = trial_is_final(row.state) ? MSG_STOP : MSG_OK;
+        } else if (rc == 1 && e->type == MSG_PROGRESS)
             rc = progress_event(ctl, st, &row, e, reply, err);
         else if (rc == 1)
             rc = numbered_event(st, &row, e, reply, err);
@@ -244,7 +250,7 @@ static int event_apply(struct ctl *ctl, int64_t runner, const char *session,
     ctl->stats.events++;
     if (FAULT("report.event"))
         return err_set(err, ERR_IO, "fault: report.event");
-    if (e->type == MSG_TASK_DONE || e->type == MSG_TASK_FAILED)
+    if (msg_is_of_task(e->type))
         return task_event(ctl, runner, session, e, reply, err);
     return report_trial(ctl, session, e, reply, err);
 }
@@ -364,8 +370,9 @@ int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json
         a.n_replies++;
     }
     CHECK(a.n_replies == m.n_events); /* each message has its answer */
-    if (renew_all(ctl, &m, &a, err) < 0 || requeue_missing(ctl, runner, &m, err) < 0 ||
-        study_settle_all(ctl, err) < 0)
+    /* before leases are renewed, so that a rank whose trial has ended is told to stop */
+    if (task_sweep_ranks(ctl, err) < 0 || renew_all(ctl, &m, &a, err) < 0 ||
+        requeue_missing(ctl, runner, &m, err) < 0 || study_settle_all(ctl, err) < 0)
         goto out;
     a.drain = str_eq(r->row.state, "draining") || ctl->is_stopping;
     *out = msg_answer_json_new(&a);

@@ -17,6 +17,7 @@
 #include "controller/decide/budget.h"
 #include "controller/files/upload.h"
 #include "controller/serve/believe.h"
+#include "controller/serve/gang.h"
 #include "controller/settle/dataset.h"
 #include "controller/settle/load.h"
 #include "controller/settle/ship.h"
@@ -72,6 +73,11 @@ int task_lost(struct ctl *ctl, int64_t id, enum trial_reason reason, struct err 
 
     if (!t)
         return 0;
+    if (str_eq(t->row.kind, "rank")) {
+        const struct lease *l = lease_find(ctl, true, id);
+        struct lease held = l ? *l : (struct lease){ .is_task = true };
+        return gang_rank_failed(ctl, t, &held, reason, NULL, err);
+    }
     if (reason != TR_DRAINED && t->row.attempts >= TASK_ATTEMPTS_MAX)
         return fail(ctl, t, "the machines that worked on it were lost three times", err);
     lease_drop_task(ctl, id, t->row.fence);
@@ -156,43 +162,11 @@ static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
 bool task_waits(struct ctl *ctl, const struct runner *r)
 {
     for (int i = 0; i < ctl->n_tasks; i++) {
-        if (str_eq(ctl->tasks[i]->row.state, "queued") && suits(ctl, ctl->tasks[i], r))
+        if (str_eq(ctl->tasks[i]->row.state, "queued") &&
+            !str_eq(ctl->tasks[i]->row.kind, "rank") && suits(ctl, ctl->tasks[i], r))
             return true;
     }
     return false;
-}
-
-/* Makes the runner the holder of the task: its row with a new fence, and a lease. */
-static int take(struct ctl *ctl, struct task *t, struct runner *r, const struct msg_ask *ask,
-                struct msg_grant *g, struct err *err)
-{
-    int64_t now = ctl_now(ctl);
-    struct lease l = { .is_task = true,
-                       .id = t->row.id,
-                       .fence = t->row.fence + 1,
-                       .study = t->row.study,
-                       .runner = r->row.id,
-                       .ask_n = ask->n,
-                       .granted_ms = now,
-                       .expires_ms = now + ctl->conf.lease_ms };
-    json_t *holder = json_pack("{s:I, s:s, s:s}", "runner", (json_int_t)r->row.id, "session",
-                               ask->session, "device", ask->device);
-
-    str_copy(l.session, sizeof l.session, ask->session);
-    str_copy(l.device, sizeof l.device, ask->device);
-    CHECK(str_eq(t->row.state, "queued") && !lease_find(ctl, true, t->row.id));
-    t->row.fence++;
-    t->row.msg_seq = 0;
-    t->row.attempts++;
-    mem_free(t->row.result);
-    t->row.result = jsonx_dump(holder);
-    json_decref(holder);
-    if (task_put(ctl, t, "running", err) < 0)
-        return -1;
-    lease_add(ctl, &l);
-    g->task = t->row.id;
-    g->fence = t->row.fence;
-    return 0;
 }
 
 int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
@@ -211,8 +185,12 @@ int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, str
                 continue;
             *out = (struct msg_grant){ 0 };
             rc = k == 0 ? grant_ingest(ctl, t, out, err) : grant_refit(ctl, t, out, err);
-            if (rc == 1 && take(ctl, t, r, ask, out, err) < 0)
-                rc = -1;
+            if (rc == 1)
+                rc = task_hold(ctl, t, r, ask, err) < 0 ? -1 : 1;
+            if (rc == 1) {
+                out->task = t->row.id;
+                out->fence = t->row.fence;
+            }
             if (rc < 0)
                 msg_grant_fini(out);
             if (rc != 0)
@@ -269,6 +247,9 @@ static int apply(struct ctl *ctl, struct task *t, const struct lease *l, const s
     struct err why = { 0 };
     int64_t id = t->row.id;
 
+    if (str_eq(t->row.kind, "rank"))
+        return e->type == MSG_TASK_DONE ? task_end(ctl, t, "done", err)
+                                        : gang_rank_failed(ctl, t, l, e->reason, e->detail, err);
     if (e->type == MSG_TASK_DONE) {
         if (done(ctl, t, e, &why) == 0)
             return quarantine_worked(ctl, l->runner, l->device, err);
@@ -323,7 +304,14 @@ int task_event(struct ctl *ctl, int64_t runner, const char *session, const struc
         task_row_fini(&old);
         return rc < 0 ? -1 : 0;
     }
-    if (e->seq < 1 || t->row.fence != e->fence || !is_holder(t, l, session))
+    if (t->row.fence != e->fence || !is_holder(t, l, session))
+        return 0;
+    if (e->type == MSG_TASK_MEET) {
+        reply->action = MSG_OK;
+        gang_where(ctl, t, reply);
+        return 0;
+    }
+    if (e->seq < 1)
         return 0;
     if (e->seq <= t->row.msg_seq) {
         reply->action = MSG_OK;

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/serve/dispatch.h"
+#include "controller/serve/gang.h"
 #include "controller/serve/serve.h"
 #include "controller/settle/settle.h"
 #include "controller/state/quarantine.h"
@@ -69,26 +70,78 @@ static void answer(struct ctl *ctl, struct ctl_wait *w, json_t *grant, const str
     mem_free(w);
 }
 
-/* Tries to find work for this call: 1 and the grant, 0, -1. The device remembers the answer, for a
- * repeat. */
-static int try_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, json_t **out,
-                     struct err *err)
+/* The devices whose calls wait, for a trial that needs several. */
+static void seats_fill(struct gang_seats *s)
+{
+    for (struct ctl_wait *w = s->ctl->serve->waits; w; w = w->next) {
+        struct runner *r = runner_find(s->ctl, w->runner);
+        struct device *d = r ? runner_device(r, w->ask.device) : NULL;
+
+        if (d)
+            gang_seat_add(s, r, d, &w->ask);
+    }
+}
+
+static struct ctl_wait *wait_of(struct ctl *ctl, const struct msg_ask *ask)
+{
+    struct ctl_wait *w = ctl->serve->waits;
+
+    while (w && &w->ask != ask)
+        w = w->next;
+    return w;
+}
+
+/* The device remembers its answer, for a repeat. */
+static void remember(struct ctl *ctl, const struct gang_seat *seat)
+{
+    struct device *d = seat->device;
+
+    d->last_n = seat->ask->n;
+    json_decref(d->last_grant);
+    d->last_grant = seat->grant ? json_incref(seat->grant) : NULL;
+    d->grant_turn = ctl->turn_no;
+    d->grant_request = ctl->request_no;
+}
+
+/* Tries to find work for this call: 1 and the grant, 0, -1. Others whose calls wait may get work by
+ * that, too: they are in *seats, which the caller gives to others_answer, or to gang_seats_fini. */
+static int try_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask,
+                     struct gang_seats *seats, json_t **out, struct err *err)
 {
     struct device *d = runner_device(r, ask->device);
     int rc = 0;
 
+    *seats = (struct gang_seats){ .ctl = ctl, .fill = seats_fill };
     if (!d)
         return err_at(err, "device", "runner %" PRId64 " has no device \"%s\"", r->row.id,
                       ask->device);
-    rc = dispatch_grant(ctl, r, d, ask, out, err);
+    gang_seat_add(seats, r, d, ask);
+    rc = dispatch_grant(ctl, seats, err);
     if (rc < 0)
         return -1;
-    d->last_n = ask->n;
-    json_decref(d->last_grant);
-    d->last_grant = rc == 1 ? json_incref(*out) : NULL;
-    d->grant_turn = ctl->turn_no;
-    d->grant_request = ctl->request_no;
+    for (int i = 0; i < seats->n; i++) {
+        if (i == 0 || seats->seat[i].grant)
+            remember(ctl, &seats->seat[i]);
+    }
+    *out = seats->seat[0].grant;
+    seats->seat[0].grant = NULL; /* moved */
     return rc;
+}
+
+/* Answers the waiting calls that got work with another one. */
+static void others_answer(struct ctl *ctl, struct gang_seats *seats)
+{
+    for (int i = 1; i < seats->n; i++) {
+        struct gang_seat *seat = &seats->seat[i];
+        struct ctl_wait *w = seat->grant ? wait_of(ctl, seat->ask) : NULL;
+
+        if (!w)
+            continue;
+        ctl->stats.waits_served++;
+        answer(ctl, w, seat->grant, NULL);
+        seat->grant = NULL; /* moved */
+    }
+    gang_seats_fini(seats);
 }
 
 /* ---- waiting calls ---- */
@@ -96,17 +149,21 @@ static int try_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *as
 static int serve_one(struct ctl *ctl, struct ctl_wait *w, json_t **out, struct err *err)
 {
     struct runner *r = runner_find(ctl, w->runner);
+    struct gang_seats seats = { 0 };
     int rc = 0;
 
     if (!r)
         return err_set(err, ERR_NOTFOUND, "no runner %" PRId64 ": register again", w->runner);
     if (ctl_request_begin(ctl, err) < 0)
         return -1;
-    rc = try_grant(ctl, r, &w->ask, out, err);
+    rc = try_grant(ctl, r, &w->ask, &seats, out, err);
     if (rc == 1 && study_settle_all(ctl, err) < 0)
         rc = -1;
     if (ctl_request_end(ctl, rc >= 0, err) < 0)
         rc = -1;
+    if (rc == 1)
+        others_answer(ctl, &seats);
+    gang_seats_fini(&seats);
     if (rc < 0) {
         json_decref(*out);
         *out = NULL;
@@ -285,6 +342,7 @@ int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_
     struct msg_ask ask = { 0 };
     struct runner *r = NULL;
     struct device *d = NULL;
+    struct gang_seats seats = { 0 };
     json_t *grant = NULL;
     int rc = 0;
 
@@ -306,9 +364,12 @@ int ctl_runner_lease(struct ctl *ctl, int64_t token, int64_t runner, const json_
         on_grant(arg, json_incref(d->last_grant), NULL);
         return 0;
     }
-    rc = try_grant(ctl, r, &ask, &grant, err);
+    rc = try_grant(ctl, r, &ask, &seats, &grant, err);
     if (rc == 1)
         rc = study_settle_all(ctl, err) < 0 ? -1 : 1;
+    if (rc == 1)
+        others_answer(ctl, &seats);
+    gang_seats_fini(&seats);
     if (rc < 0) {
         json_decref(grant);
         return -1;

@@ -268,7 +268,7 @@ int study_settle_all(struct ctl *ctl, struct err *err)
         if (study_settle(ctl->studies[i], err) < 0)
             return damage_suspect(ctl, ctl->studies[i]->row.id, err);
     }
-    return 0;
+    return task_sweep_ranks(ctl, err);
 }
 
 /* ---- by the clock ---- */

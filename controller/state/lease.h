@@ -30,6 +30,8 @@ struct lease {
     bool was_listed;     /* a report of its session listed it at least once (serve/expire.c) */
     bool is_leaving; /* it was told `keep` or `pause`: only its file is on the way, and its device
                             already does other work */
+    /* Where rank 0 of a trial of several devices listens (serve/gang.h); "" = it has not said. */
+    char meet[MSG_ADDRESS];
     double progress; /* as last reported, for display */
     /* How its networks learn (state/epochs.h), as last reported; NULL = nothing was. */
     json_t *epochs;

@@ -56,6 +56,7 @@ struct trial_mem {
     bool is_part;      /* cut so early that its score comes from some of the folds only */
     int16_t max_group; /* after a crash in a group: the most trials that may run with it; 0 = any
                           number. A reload forgets it. */
+    uint8_t devices;   /* that train it together (the parameter `devices`); up to 1: one */
     double growth; /* measured size of its trees / size by the formula (memory.h); 0 = unknown */
 };
 
@@ -131,6 +132,14 @@ struct study {
     /* Measurements that no row holds. They survive a reload, but not a restart. */
     int64_t keep_ms;  /* the longest time from the answer `keep` to the arrival of the model */
     int64_t trial_us; /* how long the last trial that was answered had computed; 0 = none yet */
+
+    /* The number of a trial for which devices of this kind are kept free (decide/gang.h); 0 = none.
+     * A reload forgets it, and the trial waits for its turn again. */
+    int64_t hold;
+    char hold_kind[16];
+    /* Devices granted to it, for the order among studies while such a trial waits; 0 = not counted
+     * yet. A reload forgets it, too. */
+    int64_t served;
 
     /* Decisions that were carried out and that rows show only in part. */
     int64_t probe;        /* number of the trial that decides the validation; 0 = none */

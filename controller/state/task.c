@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/state/lease.h"
+#include "controller/state/runner.h"
 #include "controller/state/trial.h"
 
 #include <inttypes.h>
@@ -40,12 +41,25 @@ void task_free_all(struct ctl *ctl)
     ctl->n_tasks = 0;
 }
 
+static void rank_read(struct task *t)
+{
+    json_t *o =
+        t->row.config ? jsonx_load(t->row.config, strlen(t->row.config), "rank", NULL) : NULL;
+
+    t->trial = json_integer_value(json_object_get(o, "trial"));
+    t->trial_fence = json_integer_value(json_object_get(o, "fence"));
+    t->rank = (int)json_integer_value(json_object_get(o, "rank"));
+    json_decref(o);
+}
+
 static struct task *task_add(struct ctl *ctl, struct task_row *row)
 {
     struct task *t = mem_zalloc(sizeof *t);
 
     t->row = *row;
     *row = (struct task_row){ 0 };
+    if (str_eq(t->row.kind, "rank"))
+        rank_read(t);
     MEM_GROW(ctl->tasks, ctl->n_tasks, ctl->cap_tasks);
     ctl->tasks[ctl->n_tasks++] = t;
     return t;
@@ -213,6 +227,62 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
     json_decref(config);
     trial_row_fini(&row);
     return rc;
+}
+
+int task_create_rank(struct study *st, int64_t trial, int64_t fence, int rank, int64_t *id,
+                     struct err *err)
+{
+    json_t *o = json_pack("{s:I, s:I, s:i}", "trial", (json_int_t)trial, "fence", (json_int_t)fence,
+                          "rank", rank);
+
+    CHECK(o && rank >= 1);
+    return create(st->ctl, "rank", st->row.id, 0, o, id, err);
+}
+
+int task_hold(struct ctl *ctl, struct task *t, const struct runner *r, const struct msg_ask *ask,
+              struct err *err)
+{
+    int64_t now = ctl_now(ctl);
+    struct lease l = { .is_task = true,
+                       .id = t->row.id,
+                       .fence = t->row.fence + 1,
+                       .study = t->row.study,
+                       .runner = r->row.id,
+                       .ask_n = ask->n,
+                       .granted_ms = now,
+                       .expires_ms = now + ctl->conf.lease_ms };
+    json_t *holder = json_pack("{s:I, s:s, s:s}", "runner", (json_int_t)r->row.id, "session",
+                               ask->session, "device", ask->device);
+
+    str_copy(l.session, sizeof l.session, ask->session);
+    str_copy(l.device, sizeof l.device, ask->device);
+    CHECK(str_eq(t->row.state, "queued") && !lease_find(ctl, true, t->row.id));
+    t->row.fence++;
+    t->row.msg_seq = 0;
+    t->row.attempts++;
+    mem_free(t->row.result);
+    t->row.result = jsonx_dump(holder);
+    json_decref(holder);
+    if (task_put(ctl, t, "running", err) < 0)
+        return -1;
+    lease_add(ctl, &l);
+    return 0;
+}
+
+int task_sweep_ranks(struct ctl *ctl, struct err *err)
+{
+    for (int i = ctl->n_tasks - 1; i >= 0; i--) {
+        struct task *t = ctl->tasks[i];
+        const struct lease *l = t->trial ? lease_find(ctl, false, t->trial) : NULL;
+
+        /* leases of trials are there only when their study is in memory */
+        if (!str_eq(t->row.kind, "rank") || (l && l->fence == t->trial_fence) ||
+            !study_loaded(ctl, t->row.study))
+            continue;
+        if (task_end(ctl, t, "cancelled", err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 int task_end(struct ctl *ctl, struct task *t, const char *state, struct err *err)

@@ -220,12 +220,25 @@ enum trial_source trial_source_of(const struct trial_row *row)
     return source;
 }
 
+/* How many devices train it. In a space of the user's own the word means what the user wants. */
+static uint8_t devices_of(const struct study *st, const struct trial_row *row)
+{
+    json_t *o = !st->spec.is_own && row->config && strstr(row->config, "\"devices\"")
+                    ? jsonx_load(row->config, strlen(row->config), "config", NULL)
+                    : NULL;
+    json_int_t n = json_integer_value(json_object_get(o, "devices"));
+
+    json_decref(o);
+    return n >= 2 && n <= MSG_MAX_RANKS ? (uint8_t)n : 1;
+}
+
 static void note_new(struct study *st, const struct trial_row *row)
 {
     CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
     MEM_GROW(st->trials, st->n_trials, st->cap_trials);
-    st->trials[st->n_trials++] =
-        (struct trial_mem){ .id = row->id, .score = NAN, .first_score = NAN };
+    st->trials[st->n_trials++] = (struct trial_mem){
+        .id = row->id, .score = NAN, .first_score = NAN, .devices = devices_of(st, row)
+    };
 }
 
 /* Whether the trial was cut before all folds were scored. */

@@ -3,7 +3,9 @@
  * as dispatch (serve/dispatch.c) does. */
 #include "controller/view/why.h"
 
+#include "base/mem.h"
 #include "base/str.h"
+#include "controller/decide/gang.h"
 #include "controller/decide/rescue.h"
 #include "controller/state/quarantine.h"
 #include "controller/state/runner.h"
@@ -89,6 +91,55 @@ static void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
         str_copy(out, size, "no runner is connected");
 }
 
+/* ---- trials of several devices ---- */
+
+/* The most devices of one kind that could train a trial together. */
+static int fleet_most(const struct study *st, const char **kind)
+{
+    struct ctl *ctl = st->ctl;
+    const char *sig = st->row.numeric_sig ? st->row.numeric_sig : "";
+    struct gang_device *fleet = NULL;
+    int n = 0, cap = 0, most = 0;
+
+    for (int i = 0; i < ctl->n_runners; i++) {
+        const struct runner *r = ctl->runners[i];
+        if (!runner_is_here(ctl, r) || !runner_is_enabled(r) ||
+            (sig[0] && !str_eq(sig, r->row.numeric_sig)))
+            continue;
+        for (int k = 0; k < r->n_devices; k++) {
+            if (!r->devices[k].is.meets || r->devices[k].is_quarantined)
+                continue;
+            MEM_GROW(fleet, n, cap);
+            fleet[n++] = (struct gang_device){ r->row.id, r->devices[k].is.kind, false };
+        }
+    }
+    most = gang_most(fleet, n, kind);
+    mem_free(fleet);
+    return most;
+}
+
+/* Why the first queued trial that needs several devices waits; "" if there is none. */
+static void gang_why(const struct study *st, char *out, size_t size)
+{
+    const char *kind = "";
+
+    for (int i = 0; i < st->n_queue; i++) {
+        const struct trial_mem *t = &st->trials[st->queue[i] - 1];
+        if (t->devices < 2 || t->run_to < 1)
+            continue;
+        int most = fleet_most(st, &kind);
+        if (most < t->devices)
+            (void)snprintf(out, size,
+                           "trial %d needs %d devices of one kind, but the runners that are "
+                           "connected have %d%s%s",
+                           st->queue[i], t->devices, most, most ? " of kind " : "", kind);
+        else
+            (void)snprintf(out, size, "trial %d waits until %d devices of kind %s are free",
+                           st->queue[i], t->devices, kind);
+        return;
+    }
+}
+
 /* ---- the study ---- */
 
 static void finishing_why(const struct study *st, char *out, size_t size)
@@ -145,6 +196,8 @@ static void waiting_why(const struct study *st, char *out, size_t size)
         return;
     }
     runner_why(st->ctl, sig, out, size);
+    if (!out[0])
+        gang_why(st, out, size);
     if (!out[0])
         str_copy(out, size,
                  st->problem.is_ready ? "its turn comes when a device asks for work"

@@ -28,6 +28,18 @@ int family_param_find(const struct family *f, const char *name)
     return -1;
 }
 
+static double value_of(const struct family *f, const double *params, const char *name)
+{
+    int i = family_param_find(f, name);
+
+    return i < 0 ? 1 : params[i];
+}
+
+int family_devices(const struct family *f, const double *params)
+{
+    return (int)value_of(f, params, "devices");
+}
+
 int family_params_check(const struct family *f, const double *params, struct err *err)
 {
     for (int i = 0; i < f->n_params; i++) {
@@ -41,6 +53,8 @@ int family_params_check(const struct family *f, const double *params, struct err
             return err_at(err, p->name, "%s: %s must be a whole number, not %g", f->name, p->name,
                           params[i]);
     }
+    if (family_devices(f, params) > 1 && value_of(f, params, "ranks") > 1)
+        return err_at(err, "ranks", "%s: ranks and devices cannot both be above 1", f->name);
     return 0;
 }
 

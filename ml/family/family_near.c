@@ -47,9 +47,13 @@ static const struct str_alias family_words[] = {
 };
 
 static const struct str_alias param_words[] = {
-    { "gpus", "ranks" },
-    { "n_gpus", "ranks" },
-    { "world_size", "ranks" },
+    { "gpus", "devices" },
+    { "n_gpus", "devices" },
+    { "gpu", "devices" },
+    { "slots", "devices" },
+    { "slots_per_trial", "devices" },
+    { "num_workers", "devices" },
+    { "world_size", "devices" },
     { "lr", "learning_rate" },
     { "eta", "learning_rate" },
     { "shrinkage", "learning_rate" },

@@ -107,6 +107,7 @@ int fit_run_open(struct fit_trial *t, struct fit_run *r, int folds, struct err *
         l->level = fit_own_level(t, r->level);
         l->share = r->plan.share;
         l->log = t->ops->has_epochs ? &r->logs[f] : NULL;
+        l->reduce = t->reduce;
         memcpy(l->params, t->params, sizeof l->params);
         if (t->ops->open(t->d, l, err) < 0)
             return -1;
@@ -232,6 +233,12 @@ void fit_trial_spends(struct fit_trial *t, enum family_resource resource)
 {
     CHECK(!t->run && t->level == 0);
     t->resource = resource;
+}
+
+void fit_trial_joins(struct fit_trial *t, struct ml_reduce *r)
+{
+    CHECK(!t->run && t->level == 0 && t->ops->has_epochs);
+    t->reduce = r;
 }
 
 void fit_trial_close(struct fit_trial *t)

@@ -87,6 +87,10 @@ struct ml_data *fit_trial_data(const struct fit_trial *t);
 /* What a level of the ladder spends: rounds, rows or the family's own. To be called before the
  * first level and before fit_trial_load; without it FR_AUTO holds. */
 void fit_trial_spends(struct fit_trial *t, enum family_resource resource);
+/* Several processes train this trial together, each of them calling the same functions for the same
+ * levels; r is the end of this one and outlives the trial. Only networks can (the parameter
+ * `devices`). To be called before the first level and before fit_trial_load. */
+void fit_trial_joins(struct fit_trial *t, struct ml_reduce *r);
 /* The number of levels of its ladder. */
 int fit_trial_levels(const struct fit_trial *t);
 /* Trains to `level` of the ladder. Returns 1 when it is reached, 0 when `stop` ended the slice

@@ -36,6 +36,7 @@ struct ml_stop {
 };
 bool ml_stop_now(const struct ml_stop *s);
 
+struct ml_reduce;
 struct lane {
     /* Rows with ml_data.fold equal to it are held out; or FOLD_ALL. */
     int fold;
@@ -57,6 +58,9 @@ struct lane {
     struct err why;
     /* of a family with epochs, where somebody wants to know: each epoch is noted as it ends */
     struct epoch_log *log;
+    /* of a trial that several processes train together: the end of this one (ml/ops/ops_reduce.h);
+     * NULL = it is alone. Borrowed. */
+    struct ml_reduce *reduce;
     /* belongs to the family */
     void *state;
 };

@@ -36,7 +36,7 @@ static void cnn_recipe(const double *params, struct net_recipe *out)
                                 .optimizer = (enum optim_kind)(int)params[CNN_OPTIMIZER],
                                 .batch = (int64_t)params[CNN_BATCH],
                                 .epochs = (int64_t)params[CNN_EPOCHS],
-                                .ranks = (int)params[CNN_RANKS],
+                                .ranks = net_ranks(params[CNN_RANKS], params[CNN_DEVICES]),
                                 .augment = (int)params[CNN_AUGMENT] };
 }
 

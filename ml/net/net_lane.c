@@ -153,8 +153,10 @@ int net_lane_open(const struct net_kind *kind, struct ml_data *d, struct lane *l
 {
     if (net_lane_open_rank(kind, d, lane, err) < 0)
         return -1;
-    int ranks = ((struct net_lane *)lane->state)->recipe.ranks;
-    if (ranks < 2 || net_team_open(d, lane, ranks, err) == 0)
+    struct net_lane *l = lane->state;
+    int ranks = l->recipe.ranks;
+    l->reduce = lane->reduce;
+    if (l->reduce || ranks < 2 || net_team_open(d, lane, ranks, err) == 0)
         return 0;
     net_lane_close(lane);
     return -1;

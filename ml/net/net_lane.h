@@ -45,6 +45,12 @@ struct net_recipe {
     int ranks;   /* that train it together (net_team.c); up to 1: none but this one */
     int augment; /* bits that the family's augment understands; 0 = none */
 };
+/* By the parameters ranks and devices. A trial for several devices that one worker trains alone, as
+ * a refit does, has as many ranks, and so the same bits. */
+static inline int net_ranks(double ranks, double devices)
+{
+    return (int)(ranks > devices ? ranks : devices);
+}
 /* The learning rate of the weights, and what is left of dropout and decay, when the share u of all epochs is done. */
 double net_rate_at(const struct net_recipe *r, double u);
 double net_late_fall(double u);

@@ -43,6 +43,7 @@ int net_team_open(struct ml_data *d, struct lane *lane, int ranks, struct err *e
         *mine = *lane;
         mine->state = NULL;
         mine->log = NULL; /* the first rank notes for all */
+        mine->reduce = NULL;
         if (net_lane_open_rank(l->head.kind, d, mine, err) < 0) {
             net_team_close(l);
             return err_wrap(err, "rank %d of %d", i, ranks);

@@ -210,7 +210,7 @@ static void random_data(struct rng *r, struct msg_data *d)
 static void random_grant(struct rng *r, struct msg_grant *g)
 {
     memset(g, 0, sizeof *g);
-    g->kind = (enum msg_kind)rng_below(r, 3);
+    g->kind = (enum msg_kind)rng_below(r, 4);
     g->group = random_i64(r, 0);
     g->study = random_i64(r, 0);
     g->deadline_ms = random_i64(r, 0);
@@ -225,9 +225,15 @@ static void random_grant(struct rng *r, struct msg_grant *g)
     g->seed = rng_u64(r);
     g->rounds_hint = (int)rng_below(r, 100000);
     random_text(r, g->free_json, sizeof g->free_json);
-    if (g->kind != MSG_FIT)
+    if (g->kind != MSG_FIT && g->kind != MSG_RANK)
         return;
-    g->n_trials = 1 + (int)rng_below(r, rng_below(r, 10) ? 8 : MSG_MAX_TRIALS);
+    g->n_trials =
+        g->kind == MSG_RANK ? 1 : 1 + (int)rng_below(r, rng_below(r, 10) ? 8 : MSG_MAX_TRIALS);
+    if (g->n_trials == 1 && (g->kind == MSG_RANK || rng_below(r, 2))) {
+        g->ranks = 2 + (int)rng_below(r, MSG_MAX_RANKS - 1);
+        g->rank = g->kind == MSG_RANK ? 1 + (int)rng_below(r, (uint32_t)g->ranks - 1) : 0;
+        str_copy(g->secret, sizeof g->secret, "0123456789abcdef");
+    }
     g->trials = mem_array((size_t)g->n_trials, sizeof *g->trials);
     for (int i = 0; i < g->n_trials; i++) {
         struct msg_trial *l = &g->trials[i];
@@ -459,6 +465,10 @@ static int parse_as(int what, const char *text, struct err *err)
     "{\"protocol\":1,\"name\":\"n\",\"session\":\"s\",\"numeric_sig\":\"x\",\"devices\":" devices \
     "}"
 #define TRIAL(fields) "{\"trial\":1,\"fence\":1,\"seed\":\"00000000000000ff\"," fields "}"
+#define RANK(ranks, rank)                                                                    \
+    "{\"grant\":{\"kind\":\"rank\",\"task\":1,\"fence\":1,\"secret\":\"s\",\"ranks\":" ranks \
+    ",\"rank\":" rank ",\"data\":{\"frame\":\"" SHA_A                                        \
+    "\"},\"lanes\":[{\"trial\":1,\"fence\":1,\"seed\":\"00000000000000ff\",\"config\":{},\"to\":1}]}}"
 #define FIT(trials) \
     "{\"grant\":{\"kind\":\"fit\",\"data\":{\"frame\":\"" SHA_A "\"},\"lanes\":" trials "}}"
 #define EVENT(fields)                                                                            \
@@ -559,6 +569,11 @@ static const struct {
     { GRANT,
       "{\"grant\":{\"kind\":\"refit\",\"task\":1,\"fence\":1,\"data\":{\"frame\":\"" SHA_A "\"}}}",
       "grant.config" },
+    { GRANT, RANK("2", "2"), "grant.ranks" },
+    { GRANT, RANK("1", "0"), "grant.ranks" },
+    { GRANT, RANK("2", "0"), "grant.ranks" }, /* rank 0 has the trial, not a task */
+    { GRANT, RANK("65", "1"), "grant.ranks" },
+    { GRANT, RANK("0", "0"), "grant.ranks" },
     { REPORT, "{}", "session" },
     { REPORT, "{\"session\":\"s\",\"events\":{}}", "events" },
     { REPORT, "{\"session\":\"s\",\"events\":[[]]}", "events[0]" },

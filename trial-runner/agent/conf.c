@@ -37,6 +37,9 @@ const struct conf_opt runner_opts[] = {
       "size of the downloaded tables; above it the least recently used ones are removed" },
     { "blob_dir", CONF_PATH, AT(blob_dir), NULL, 0, 0,
       "blobs folder of a controller on this machine: its tables are used without downloading" },
+    { "rank_address", CONF_STR, AT(rank_address), NULL, 0, 0,
+      "host name or address at which other runners reach this machine, for trials with `devices` "
+      "above 1 (default: the address that this machine has towards the controller)" },
     { "devices", CONF_STR, AT(devices), "auto", 0, 0,
       "auto (CPUs and GPUs) | cpu | cpu:N (N worker processes) | cuda" },
     { "memory", CONF_BYTES, AT(memory_bytes), "0", 0, INT64_MAX,

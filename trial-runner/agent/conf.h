@@ -17,6 +17,7 @@ struct runner_conf {
     bool insecure;
     char *name;
     char *labels;
+    char *rank_address; /* of this machine, for other runners; NULL = found by agent/address.h */
     char *cache_dir;
     int64_t cache_limit_bytes;
     char *blob_dir;       /* of a controller on this machine, to use its files without a copy */

@@ -1,6 +1,7 @@
 /* group.c - the files and the run message of a grant; see group.h. A file is a `need`; while its
  * group lives, the need pins it in the cache. A missing checkpoint only costs the work it holds, so
- * the trial starts afresh; any other missing file fails the whole group. */
+ * the trial starts afresh, unless other devices train it too; any other missing file fails the whole
+ * group. */
 #include "trial-runner/agent/group.h"
 
 #include "base/known.h"
@@ -34,7 +35,7 @@ struct group *group_new(const struct group_env *env, int64_t run, struct msg_gra
     g->grant = *grant;
     *grant = (struct msg_grant){ 0 };
     g->deadline_at_ms = deadline_at_ms;
-    for (int i = 0; i < m->n_trials; i++)
+    for (int i = 0; m->kind == MSG_FIT && i < m->n_trials; i++)
         outbox_add(env->outbox, m->trials[i].trial, m->trials[i].fence, false, g);
     if (m->kind != MSG_FIT)
         outbox_add(env->outbox, m->task, m->fence, true, g);
@@ -171,9 +172,10 @@ void group_send(struct group *g, struct process *process)
     part.n_trials = 0;
     for (int i = 0; i < g->grant.n_trials; i++) {
         const struct msg_trial *l = &g->grant.trials[i];
-        const struct held *h = outbox_find(g->env->outbox, l->trial, l->fence, false);
+        const struct held *h =
+            part.kind == MSG_FIT ? outbox_find(g->env->outbox, l->trial, l->fence, false) : NULL;
 
-        if (h && h->group == g && h->state == HELD_WAITING)
+        if (part.kind != MSG_FIT || (h && h->group == g && h->state == HELD_WAITING))
             part.trials[part.n_trials++] = *l;
     }
     g->sent = true;
@@ -207,7 +209,7 @@ static void on_file(void *arg, const char *path, const struct err *err)
         cache_pin(g->env->cache, n->sha256);
         n->is_pinned = true;
         n->path = mem_strdup(path);
-    } else if (n->trial != 0) {
+    } else if (n->trial != 0 && !g->grant.ranks) {
         log_warn("checkpoint.missing trial=%" PRId64 " err=\"%s\"", n->trial, err->text);
     } else {
         log_error("group.file group=%" PRId64 " err=\"%s\"", g->grant.group, err->text);

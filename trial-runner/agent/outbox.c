@@ -114,9 +114,9 @@ static bool is_moot(const struct out *o, const struct msg_event *newer)
 {
     if (o->sent)
         return false;
-    if (o->ev.type == MSG_PROGRESS)
+    if (msg_is_passing(o->ev.type))
         return true;
-    if (o->ev.type != MSG_CHECKPOINT || newer->type == MSG_PROGRESS)
+    if (o->ev.type != MSG_CHECKPOINT || msg_is_passing(newer->type))
         return false;
     /* A trial that is handed back or crashed will continue from its last checkpoint elsewhere.
      * After any other end nobody needs it. */
@@ -273,8 +273,8 @@ static void collect(struct outbox *b, struct held *h, struct msg_event *events, 
         if (b->n_flight > 0 && *detail + n > REPORT_DETAIL_MAX)
             return;
         *detail += n;
-        if (!o->sent) /* progress gets no number: it changes nothing and may be lost */
-            o->ev.seq = o->ev.type == MSG_PROGRESS ? 0 : ++h->seq;
+        if (!o->sent) /* such a message gets no number: it changes nothing and may be lost */
+            o->ev.seq = msg_is_passing(o->ev.type) ? 0 : ++h->seq;
         o->sent = true;
         events[b->n_flight] = o->ev;
         flight_add(b, h, &o->ev);

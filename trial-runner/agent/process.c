@@ -310,12 +310,12 @@ static void home_path(const struct process *s, char *out, size_t size)
 
 static void send_config(struct process *s)
 {
-    json_t *msg = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "op", "config", "device",
-                            s->device->id, "scratch", s->scratch, "slice_ms",
-                            (json_int_t)s->conf->slice_ms, "checkpoint_ms",
-                            (json_int_t)s->conf->checkpoint_ms, "memory_bytes",
-                            (json_int_t)s->device->memory_bytes, "log_level", s->conf->log_level,
-                            "dev", (int)s->conf->dev);
+    json_t *msg = json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "op", "config", "device", s->device->id,
+        "rank_address", s->conf->rank_address ? s->conf->rank_address : "", "scratch", s->scratch,
+        "slice_ms", (json_int_t)s->conf->slice_ms, "checkpoint_ms",
+        (json_int_t)s->conf->checkpoint_ms, "memory_bytes", (json_int_t)s->device->memory_bytes,
+        "log_level", s->conf->log_level, "dev", (int)s->conf->dev);
     int64_t uid = s->conf->command_uid;
     char home[500];
 

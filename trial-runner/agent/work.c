@@ -105,7 +105,7 @@ void work_take(struct work *w, struct msg_grant *grant)
     struct group *g = NULL, **link = &w->groups;
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
 
-    for (int i = 0; i < grant->n_trials; i++)
+    for (int i = 0; grant->kind == MSG_FIT && i < grant->n_trials; i++)
         drop_older(w, grant->trials[i].trial, false);
     if (grant->kind != MSG_FIT)
         drop_older(w, grant->task, true);
@@ -147,11 +147,13 @@ static void tell(struct held *h, const char *op, const char *action, const struc
     int64_t now = clk_now_ms(loop_clk(w->c.loop));
     int64_t at = r && r->deadline_ms > 0 ? now + r->deadline_ms : 0;
 
-    process_send(seat_of(w, h->group)->process,
-                 json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial",
-                           (json_int_t)h->trial, "fence", (json_int_t)h->fence, "task",
-                           (int)h->is_task, "action", action, "to", r ? r->to : 0, "deadline_at_ms",
-                           (json_int_t)at));
+    json_t *msg =
+        json_pack("{s:s, s:I, s:I, s:b, s:s, s:i, s:I}", "op", op, "trial", (json_int_t)h->trial,
+                  "fence", (json_int_t)h->fence, "task", (int)h->is_task, "action", action, "to",
+                  r ? r->to : 0, "deadline_at_ms", (json_int_t)at);
+    if (r && r->address[0])
+        json_object_set_new(msg, "address", json_string(r->address));
+    process_send(seat_of(w, h->group)->process, msg);
 }
 
 static void release(struct held *h)
@@ -195,7 +197,8 @@ void work_reply(struct held *h, enum msg_type type, const struct msg_reply *r)
             work_drop(h);
         else if (is_end(type))
             release(h);
-        else if (r->deadline_ms > 0 && (h->state == HELD_RUNNING || h->state == HELD_ANSWERED))
+        else if ((r->deadline_ms > 0 || r->address[0]) &&
+                 (h->state == HELD_RUNNING || h->state == HELD_ANSWERED))
             tell(h, "answer", "ok", r);
         break;
     default: /* stop, drop, stale */
@@ -234,8 +237,7 @@ static void take_event(struct work *w, const json_t *msg)
         return;
     }
     ev = &r.events[0];
-    h = outbox_find(w->c.outbox, ev->trial, ev->fence,
-                    ev->type == MSG_TASK_DONE || ev->type == MSG_TASK_FAILED);
+    h = outbox_find(w->c.outbox, ev->trial, ev->fence, msg_is_of_task(ev->type));
     if (h && h->state != HELD_OUT) {
         if (ev->type == MSG_RUNG || ev->type == MSG_FINAL)
             h->state = HELD_PARKED;

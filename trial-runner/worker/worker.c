@@ -74,10 +74,10 @@ void worker_fail(struct worker *w, struct job *j, enum trial_reason reason, cons
     log_info("job.failed trial=%" PRId64 " reason=%s err=\"%s\"", j->trial,
              trial_reason_name[reason], text);
     msg_event_init(&ev);
-    ev.type = j->granted ? MSG_FAILED : MSG_TASK_FAILED;
+    ev.type = j->is_task ? MSG_TASK_FAILED : MSG_FAILED;
     ev.reason = reason;
     ev.detail = mem_strdup(text);
-    if (j->fit)
+    if (j->fit && !j->is_task)
         ev.epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
     worker_event(w, j, &ev, NULL);
     j->state = JOB_DONE;
@@ -116,7 +116,7 @@ void worker_beat(struct worker *w, int64_t within_ms)
 void worker_say_begin(struct worker *w, struct job *j)
 {
     worker_send(w, json_pack("{s:s, s:I, s:I, s:b}", "op", "lane", "trial", (json_int_t)j->trial,
-                             "fence", (json_int_t)j->fence, "task", (int)!j->granted));
+                             "fence", (json_int_t)j->fence, "task", (int)j->is_task));
     j->state = JOB_RUNNING;
 }
 
@@ -200,8 +200,9 @@ static void job_init(struct job *j, struct run *r, const struct msg_trial *grant
 {
     j->run = r;
     j->granted = granted;
-    j->trial = granted ? granted->trial : r->grant.task;
-    j->fence = granted ? granted->fence : r->grant.fence;
+    j->is_task = r->grant.kind != MSG_FIT;
+    j->trial = j->is_task ? r->grant.task : granted->trial;
+    j->fence = j->is_task ? r->grant.fence : granted->fence;
     j->to = granted ? granted->to : 0;
     j->deadline_ms = deadline_ms;
 }
@@ -223,8 +224,7 @@ static void take_run(struct worker *w, json_t *msg)
     r->n_jobs = r->grant.kind == MSG_FIT ? r->grant.n_trials : 1;
     r->jobs = mem_array((size_t)r->n_jobs, sizeof *r->jobs);
     for (int i = 0; i < r->n_jobs; i++)
-        job_init(&r->jobs[i], r, r->grant.kind == MSG_FIT ? &r->grant.trials[i] : NULL,
-                 deadline_ms);
+        job_init(&r->jobs[i], r, i < r->grant.n_trials ? &r->grant.trials[i] : NULL, deadline_ms);
     while (*link)
         link = &(*link)->next;
     *link = r;
@@ -244,7 +244,7 @@ static struct job *job_of(struct worker *w, const json_t *msg)
         for (int i = 0; i < r->n_jobs; i++) {
             struct job *j = &r->jobs[i];
 
-            if (j->trial == trial && j->fence == fence && !j->granted == is_task &&
+            if (j->trial == trial && j->fence == fence && j->is_task == is_task &&
                 j->state != JOB_DONE)
                 return j;
         }
@@ -259,8 +259,11 @@ static void take_answer(struct worker *w, struct job *j, const json_t *msg)
 
     (void)jsonx_i64(msg, NULL, "to", JSONX_OPTIONAL, 0, 1 << 20, &to, NULL);
     (void)jsonx_i64(msg, NULL, "deadline_at_ms", JSONX_OPTIONAL, 0, INT64_MAX, &deadline_ms, NULL);
+    const char *address = json_string_value(json_object_get(msg, "address"));
     if (deadline_ms > 0)
         j->deadline_ms = deadline_ms;
+    if (j->is_task && address)
+        str_copy(j->meet, sizeof j->meet, address);
     /* `ok` answers an earlier progress message. It only brings a deadline, even if it arrives after
      * the job has asked something. */
     if (j->state != JOB_ASKED || str_eq(action, msg_action_name[MSG_OK]))
@@ -310,9 +313,11 @@ static void take_config(struct worker *w, const json_t *msg)
 {
     const char *scratch = json_string_value(json_object_get(msg, "scratch"));
     const char *device = json_string_value(json_object_get(msg, "device"));
+    const char *address = json_string_value(json_object_get(msg, "rank_address"));
 
     str_copy(w->scratch, sizeof w->scratch, scratch ? scratch : ".");
     str_copy(w->device, sizeof w->device, device ? device : "cpu");
+    str_copy(w->rank_address, sizeof w->rank_address, address ? address : "");
     (void)jsonx_i64(msg, NULL, "slice_ms", JSONX_OPTIONAL, 1, 500, &w->slice_ms, NULL);
     (void)jsonx_i64(msg, NULL, "checkpoint_ms", JSONX_OPTIONAL, 1, INT64_MAX / 2000,
                     &w->checkpoint_ms, NULL);
@@ -384,7 +389,7 @@ int64_t worker_stop_clock(void *worker)
     if (FAULT("worker.step"))
         abort();
     /* Half a task is worth nothing, so only its own stop or a drain interrupts it. */
-    if (w->now && !w->now->granted)
+    if (w->now && w->now->is_task)
         return w->now->stop || w->draining ? INT64_MAX : now;
     if (w->now && now - w->asked_us >= MEMORY_EVERY_US) {
         w->asked_us = now;
@@ -417,7 +422,8 @@ static void run_sweep(struct worker *w)
         int n_to_do = 0, n_open = 0;
 
         for (int i = 0; i < r->n_jobs; i++) {
-            n_to_do += r->jobs[i].state <= JOB_RUNNING;
+            /* while other devices wait for this one, it takes no other work */
+            n_to_do += r->jobs[i].state <= JOB_RUNNING || r->jobs[i].link;
             n_open += r->jobs[i].state != JOB_DONE;
         }
         if (n_to_do == 0 && !r->ended) {
@@ -465,6 +471,9 @@ static void compute(struct worker *w, struct job *j)
         break;
     case MSG_REFIT:
         worker_refit(w, j);
+        break;
+    case MSG_RANK:
+        worker_rank(w, j);
         break;
     }
     log_debug("job.end device=%s trial=%" PRId64 " work_us=%" PRId64, w->device, j->trial,

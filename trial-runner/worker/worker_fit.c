@@ -68,6 +68,7 @@ static void models_close(struct worker *w, struct job *j)
 
 void worker_fit_close(struct worker *w, struct job *j)
 {
+    worker_rank_end(j, NULL);
     models_close(w, j);
     buf_fini(&j->artifact);
     if (j->artifact_path)
@@ -84,7 +85,9 @@ void worker_fit_fail(struct worker *w, struct job *j, const struct err *err)
     if (dataset_unchanged(w->datasets, j->data, &changed) < 0)
         err =
             &changed; /* a file has changed: it is to blame for whatever happened, not the trial */
-    worker_fail(w, j, worker_fit_reason(err), err->text);
+    bool is_rank_lost = j->link && worker_rank_lost(w, j, err);
+    if (!j->stop)
+        worker_fail(w, j, is_rank_lost ? TR_RANK_LOST : worker_fit_reason(err), err->text);
     worker_fit_close(w, j);
 }
 
@@ -104,20 +107,28 @@ static int open_fresh(struct job *j, struct err *err)
     return 0;
 }
 
-/* A checkpoint that cannot be used costs the work in it, but the trial starts afresh. */
-static int open_checkpoint(struct job *j, struct err *err)
+static int open_joined(struct worker *w, struct job *j, struct err *err)
+{
+    return open_fresh(j, err) < 0 ? -1 : worker_rank_join(w, j, err);
+}
+
+/* A checkpoint that cannot be used costs the work in it, but the trial starts afresh; if several
+ * devices train it, they must all begin with the same, so the attempt fails. */
+static int open_checkpoint(struct worker *w, struct job *j, struct err *err)
 {
     struct err why = { 0 };
     char key[32];
     const char *path = NULL;
 
-    snprintf(key, sizeof key, "%" PRId64, j->trial);
+    snprintf(key, sizeof key, "%" PRId64, j->granted->trial);
     path = json_string_value(json_object_get(json_object_get(j->run->msg, "checkpoints"), key));
     if (!path || checkpoint_load(j->fit, path, &why) == 0)
         return 0;
     log_warn("checkpoint.unusable trial=%" PRId64 " err=\"%s\"", j->trial, why.text);
+    if (j->link)
+        return err_set(err, ERR_DEVICE, "its checkpoint cannot be used: %s", why.text);
     fit_trial_close(j->fit);
-    return open_fresh(j, err);
+    return open_joined(w, j, err);
 }
 
 int worker_fit_open(struct worker *w, struct job *j, struct err *err)
@@ -132,7 +143,7 @@ int worker_fit_open(struct worker *w, struct job *j, struct err *err)
         return -1;
     rss = g->trial_memory_bytes > 0 ? proc_rss_bytes(getpid()) : 0;
     j->alone_bytes = MAX(rss - datasets_shared_bytes(w->datasets), 0);
-    return open_fresh(j, err) < 0 ? -1 : open_checkpoint(j, err);
+    return open_joined(w, j, err) < 0 ? -1 : open_checkpoint(w, j, err);
 }
 
 /* ---- results ---- */
@@ -187,7 +198,10 @@ void worker_fit_ask(struct worker *w, struct job *j)
 
     CHECK(j->state == JOB_RUNNING);
     worker_beat(w, LONG_MS);
-    worker_soon(w);
+    if (is_final)
+        worker_rank_end(j, NULL); /* nothing is left for the other ranks to do */
+    if (!j->link)
+        worker_soon(w);
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
     worker_memory_log(w, j, r);
     is_told = is_told && dataset_unchanged(w->datasets, j->data, &err) == 0;
@@ -263,7 +277,8 @@ static void progress(struct worker *w, struct job *j, int64_t now)
     struct msg_event ev;
     int64_t told = 0;
 
-    if (p > 0 && (double)j->work_us * (1 - p) / p < SOON_US)
+    if (p > 0 && (double)j->work_us * (1 - p) / p < SOON_US &&
+        (!j->link || j->to >= fit_trial_levels(j->fit)))
         worker_soon(w);
     if (now - j->progress_us < PROGRESS_EVERY_US)
         return;
@@ -422,6 +437,17 @@ static bool admit(struct worker *w, struct job *j)
     return rc > 0;
 }
 
+/* The ranks did not meet, or the trial was stopped meanwhile. */
+static void rank_trouble(struct worker *w, struct job *j, const struct err *err)
+{
+    if (j->stop)
+        worker_fit_close(w, j);
+    else if (w->draining)
+        drain(w, j);
+    else
+        worker_fit_fail(w, j, err);
+}
+
 void worker_fit(struct worker *w, struct job *j)
 {
     struct err err = { 0 };
@@ -435,7 +461,7 @@ void worker_fit(struct worker *w, struct job *j)
         return;
     }
     worker_begin(w, j);
-    if (w->was_short)
+    if (w->was_short && !j->run->grant.ranks)
         worker_soon(w);
     /* A trial with a checkpoint may begin after the deadline, because it can complete with the
      * score it had: so does the best paused trial of a study at the study's end. */
@@ -452,6 +478,10 @@ void worker_fit(struct worker *w, struct job *j)
     j->progress_us = worker_now_us(w) - PROGRESS_EVERY_US + PROGRESS_FIRST_US;
     if (!admit(w, j))
         return;
+    if (worker_rank_meet(w, j, &err) < 0 || worker_rank_go(j, &err) < 0) {
+        rank_trouble(w, j, &err);
+        return;
+    }
     if (train(w, j) == 1)
         worker_fit_ask(w, j);
     else if (j->state == JOB_RUNNING && j->stop)

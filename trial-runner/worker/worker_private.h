@@ -1,6 +1,7 @@
 /* worker_private.h - what the files of the worker share: worker.c (messages and life), worker_fit.c
  * (trials), worker_answer.c (answers to parked trials), worker_wave.c (trials that share launches
- * on a GPU), worker_memory.c (room for trials) and worker_task.c (ingest, refit). No other file
+ * on a GPU), worker_memory.c (room for trials), worker_rank.c (trials of several devices) and worker_task.c
+ * (ingest, refit). No other file
  * includes it. */
 #ifndef TRIAL_RUNNER_WORKER_WORKER_PRIVATE_H
 #define TRIAL_RUNNER_WORKER_WORKER_PRIVATE_H
@@ -8,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clk.h"
 #include "ml/fit/fit.h"
+#include "ml/ranks/link.h"
 #include "proto/msg.h"
 #include "trial-runner/wire.h"
 #include "trial-runner/worker/dataset.h"
@@ -32,8 +34,10 @@ enum job_state {
 /* A trial, or a task. */
 struct job {
     struct run *run;
-    const struct msg_trial *granted; /* NULL for a task */
-    int64_t trial, fence;
+    const struct msg_trial
+        *granted; /* the trial that it trains; NULL for a task that trains none */
+    bool is_task;
+    int64_t trial, fence; /* of a task: its own */
     enum job_state state;
     bool stop;     /* the supervisor has dropped it: say nothing more about it */
     bool is_alone; /* found no room beside others, so it waits until it can run alone */
@@ -61,6 +65,13 @@ struct job {
     int64_t slice_bytes, slice_us; /* bytes held and work_us when the last slice began */
     int64_t told_epoch;            /* the last epoch that was told */
     bool cut;                      /* ended early with its best score so far */
+    /* Of a trial that several devices train (worker_rank.c): the connections to the other ranks,
+     * NULL = there are none; where rank 0 listens; when the controller is told or asked next. */
+    struct worker *worker;
+    struct rank_link *link;
+    bool is_meeting, has_met;
+    char meet[MSG_ADDRESS];
+    int64_t tell_us, tell_every_us;
     /* The model file of a parked trial, whose models are closed already. A large one waits in a
      * file (artifact_path) with its hash. */
     struct buf artifact;
@@ -84,6 +95,7 @@ struct worker {
     struct wire wire;
     struct clk clk;
     char scratch[WORKER_PATH_BYTES], device[32];
+    char rank_address[MSG_ADDRESS]; /* at which other runners reach this machine; "" = unknown */
     int64_t slice_ms, checkpoint_ms, memory_bytes;
     int64_t lean_bytes; /* resident bytes that do not belong to the heap (worker_memory.c) */
     struct datasets *datasets;
@@ -141,6 +153,19 @@ void worker_fit_ask(struct worker *w, struct job *j);
 int worker_fit_save(struct worker *w, struct job *j, enum msg_type type);
 enum trial_reason worker_fit_reason(const struct err *err); /* whose fault the error is */
 void worker_fit_mind(struct worker *w, struct job *j); /* after a slice: progress, checkpoint */
+
+/* worker_rank.c: trials that several devices train. All but the last do nothing for other trials. */
+/* The trial was opened: makes its end of the connections, and the trial one of ranks. */
+int worker_rank_join(struct worker *w, struct job *j, struct err *err);
+int worker_rank_meet(struct worker *w, struct job *j, struct err *err); /* once; waits */
+/* Rank 0 is about to train to j->to. */
+int worker_rank_go(struct job *j, struct err *err);
+/* Parts from the other ranks, in good order (NULL) or for this reason. Before models are closed. */
+void worker_rank_end(struct job *j, const char *why);
+/* The same after an error, and whether another rank is the cause of it. */
+bool worker_rank_lost(struct worker *w, struct job *j, const struct err *why);
+/* A task MSG_RANK from its beginning to its end. */
+void worker_rank(struct worker *w, struct job *j);
 
 /* worker_answer.c */
 void worker_serve(struct worker *w); /* carries out the answers to parked jobs */

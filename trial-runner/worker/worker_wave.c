@@ -20,7 +20,7 @@ struct wave {
  * during the slice. */
 static bool may_come(const struct worker *w, const struct job *j, const struct job *other)
 {
-    return other != j && other->granted && !other->stop && !other->is_alone &&
+    return other != j && !other->is_task && other->granted && !other->stop && !other->is_alone &&
            (other->state == JOB_WAITING || (other->state == JOB_RUNNING && other->fit)) &&
            (other->deadline_ms <= 0 || worker_now_us(w) < other->deadline_ms * 1000);
 }
