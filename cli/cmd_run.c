@@ -54,8 +54,9 @@ static int follow_and_save(struct study_run *s, const struct run_opts *o, const 
     if (study_run_to_end(s, json_integer_value(json_object_get(study, "id")), output, err) < 0)
         return -1;
     if (!o->json && !output)
-        printf("\nthe study is kept in %s: run 'assay serve --data-dir %s' to see it in a browser\n",
-               o->dir, o->dir);
+        printf(
+            "\nthe study is kept in %s: run 'assay serve --data-dir %s' to see it in a browser\n",
+            o->dir, o->dir);
     else if (!o->json)
         printf("\nsaved %s; the study is kept in %s: run 'assay serve --data-dir %s' to see it in "
                "a browser\n",

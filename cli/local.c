@@ -99,24 +99,12 @@ static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct e
         snprintf(name, sizeof(name), "local%d", i + 1);
         snprintf(log, sizeof(log), "runner%d", i + 1);
         snprintf(cache, sizeof(cache), "%s/cache%d", l->dir, i + 1);
-        const char *runner[] = { "assay-runner",
-                                 "--controller",
-                                 url,
-                                 "--name",
-                                 name,
-                                 "--cache-dir",
-                                 cache,
-                                 "--blob-dir",
-                                 blobs,
-                                 "--parent-fd",
-                                 fd,
-                                 "--devices",
+        const char *runner[] = { "assay-runner", "--controller", url, "--name", name, "--cache-dir",
+                                 cache, "--blob-dir", blobs, "--parent-fd", fd, "--devices",
                                  devices,
                                  /* the user's own programs, on the user's own machine */
-                                 l->runs_commands ? "--allow-command" : NULL,
-                                 "--command-uids",
-                                 "self",
-                                 NULL };
+                                 l->runs_commands ? "--allow-command" : NULL, "--command-uids",
+                                 "self", NULL };
         if (spawn(l, runner, log, pipe_fd, &l->runners[i], err) < 0)
             return err_wrap(err, "starting a runner");
     }
@@ -241,7 +229,7 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
     char server[120];
     int read_fd = -1;
 
-    memset(l, 0, sizeof(*l));
+    *l = (struct local){ .runs_commands = l->runs_commands };
     l->parent_fd = -1;
     l->n_runners = n_runners;
     l->runners = mem_array((size_t)n_runners, sizeof(*l->runners));

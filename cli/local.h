@@ -19,7 +19,7 @@ struct local {
     char dir[90];        /* its path: holds sock, logs, and data/ unless that lies elsewhere */
     char data_dir[512];
     bool runs_commands; /* its runners run programs of the user's; set before local_start */
-    bool is_temporary; /* the data folder is inside `dir` */
+    bool is_temporary;  /* the data folder is inside `dir` */
     pid_t controller;
     pid_t *runners;
     int n_runners;

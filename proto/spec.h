@@ -30,7 +30,7 @@ struct spec {
     int64_t lost_after_ms; /* a client that is silent for so long has lost its trial */
     /* What runners run for each trial (proto/command.h), or NULL: clients ask and tell. Owned. */
     json_t *command;
-    char dataset[128];     /* the name of a registered dataset, or its sha256 */
+    char dataset[128]; /* the name of a registered dataset, or its sha256 */
     char target[256];
     json_t *columns;    /* {name: numeric|categorical|ignore|...} or NULL; owned */
     json_t *monotone;   /* {column: increasing|decreasing} or NULL; owned */

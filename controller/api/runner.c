@@ -46,12 +46,12 @@ static json_t *device_json(const struct ctl *ctl, const struct device *d)
 {
     json_int_t until = d->quarantined_until - ctl_now(ctl) + ctl_wall(ctl);
 
-    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:b, s:i, s:i, s:b, s:o, s:b}", "id", d->is.id, "kind",
-                     d->is.kind, "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes,
-                     "max_lanes", d->is.max_trials, "commands", d->is.commands, "running", d->n_leases, "failures", d->fails,
-                     "quarantined", d->is_quarantined, "quarantined_until",
-                     d->is_quarantined ? json_integer(until) : json_null(), "on_probation",
-                     d->is_on_probation);
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:b, s:i, s:i, s:b, s:o, s:b}", "id", d->is.id, "kind",
+        d->is.kind, "name", d->is.name, "memory_bytes", (json_int_t)d->is.memory_bytes, "max_lanes",
+        d->is.max_trials, "commands", d->is.commands, "running", d->n_leases, "failures", d->fails,
+        "quarantined", d->is_quarantined, "quarantined_until",
+        d->is_quarantined ? json_integer(until) : json_null(), "on_probation", d->is_on_probation);
 }
 
 /* The stored reason, or how long ago a lost runner was heard of. */

@@ -192,8 +192,8 @@ int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
 static int on_output(void *arg, const struct output_row *row)
 {
     json_array_append_new(arg, json_pack("{s:I, s:I, s:I, s:s}", "piece", (json_int_t)row->piece,
-                                         "lease", (json_int_t)row->fence, "at",
-                                         (json_int_t)row->at, "text", row->text));
+                                         "lease", (json_int_t)row->fence, "at", (json_int_t)row->at,
+                                         "text", row->text));
     return 0;
 }
 

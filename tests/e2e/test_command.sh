@@ -165,5 +165,7 @@ spec whole none 2 0 >whole.yaml
 "$ASSAY" submit whole.yaml >/dev/null
 until_state whole '.state == "completed"' 60
 ok "with the scores of unbroken trials" test "$(board moved)" = "$(board whole)"
+sed 's/^name: .*/name: here/' whole.yaml >here.yaml
+ok "a command study runs without a service" timeout 60 env -u ASSAY_URL "$ASSAY" run here.yaml --dir rundata
 ok "follow ends with the trial" timeout 20 "$ASSAY" logs -f whole/1
 finish

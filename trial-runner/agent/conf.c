@@ -84,10 +84,11 @@ static int command_check(struct runner_conf *c, struct err *err)
     if (!c->allow_command)
         return c->command_uids ? err_at(err, "command_uids", "belongs to --allow-command") : 0;
     if (!c->command_uids && geteuid() == 0)
-        return err_at(err, "allow_command",
-                      "this runner is root, and users' programs must not be: add --command-uids "
-                      "FIRST-LAST (ids that nobody else has, such as 210000-210063), or start it as "
-                      "another user");
+        return err_at(
+            err, "allow_command",
+            "this runner is root, and users' programs must not be: add --command-uids "
+            "FIRST-LAST (ids that nobody else has, such as 210000-210063), or start it as "
+            "another user");
     if (!c->command_uids || str_eq(c->command_uids, "self"))
         return 0;
     if (geteuid() != 0)
@@ -98,7 +99,8 @@ static int command_check(struct runner_conf *c, struct err *err)
         (void)snprintf(first, sizeof first, "%.*s", (int)(dash - c->command_uids), c->command_uids);
     if (str_i64(first, 1000, INT32_MAX - 1, &c->command_uid, NULL) < 0 ||
         str_i64(dash + 1, c->command_uid, INT32_MAX - 1, &c->command_uid_end, NULL) < 0)
-        return err_at(err, "command_uids", "'%.40s' is neither self nor FIRST-LAST, two numbers from 1000 on",
+        return err_at(err, "command_uids",
+                      "'%.40s' is neither self nor FIRST-LAST, two numbers from 1000 on",
                       c->command_uids);
     return 0;
 }

@@ -135,7 +135,8 @@ bool work_wants(const struct work *w)
     for (const struct group *g = w->groups; g; g = g->next)
         n += !g->ended;
     return process_is_ready(w->worker.process) &&
-           (!w->command.process || process_is_ready(w->command.process)) && !w->draining && n < (w->soon ? GROUPS_MAX : 1);
+           (!w->command.process || process_is_ready(w->command.process)) && !w->draining &&
+           n < (w->soon ? GROUPS_MAX : 1);
 }
 
 /* ---- trials ---- */
@@ -427,8 +428,7 @@ struct work *work_new(const struct work_conf *conf, struct err *err)
                                  .on_files = try_send,
                                  .arg = w };
     if (seat_open(w, &w->worker, PROCESS_WORKER, err) < 0 ||
-        (conf->conf->allow_command &&
-         seat_open(w, &w->command, PROCESS_COMMAND, err) < 0)) {
+        (conf->conf->allow_command && seat_open(w, &w->command, PROCESS_COMMAND, err) < 0)) {
         process_free(w->worker.process);
         mem_free(w);
         return NULL;

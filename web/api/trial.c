@@ -61,8 +61,7 @@ static int trial_output(struct web_req *r, struct err *err)
     int64_t id = 0, after = 0, limit = 200;
     json_t *out = NULL;
 
-    if (web_var_i64(r, 0, &id, err) < 0 ||
-        web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
+    if (web_var_i64(r, 0, &id, err) < 0 || web_arg_i64(r, "after", 0, INT64_MAX, &after, err) < 0 ||
         web_arg_i64(r, "limit", 1, 200, &limit, err) < 0 ||
         ctl_trial_output(r->ctl, id, after, (int)limit, &out, err) < 0)
         return -1;
