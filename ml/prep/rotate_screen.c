@@ -175,7 +175,7 @@ static void set_take(const struct screen *s, bool in_spreads, double (*v)[ROTATE
  * a sum of the columns: the components are at right angles, so that their lines part it. */
 static void known_off(struct screen *s, const int *cols, const struct pair *pairs, int n_pairs)
 {
-    double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS];
+    double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS] = { { 0 } };
 
     set_take(s, true, v);
     for (int pass = 0; pass < PASSES; pass++) {
@@ -222,7 +222,7 @@ static bool is_column(const struct screen *s, const double *weight)
 /* The directions of one set that are worth it; the sum of their gains. */
 static double set_try(struct screen *s, bool in_spreads, struct rotation *out)
 {
-    double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS], sum = 0;
+    double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS] = { { 0 } }, sum = 0;
     struct found found[ROTATE_MOST_COLS];
     int n = 0;
 
