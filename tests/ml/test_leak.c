@@ -12,7 +12,7 @@
 #include <math.h>
 
 /* QUICK: of the families, the first. */
-enum { ROWS = 1500, CODES = 5000, TABLES = 4, QUICK = 2 };
+enum { ROWS = 1500, CODES = 5000, TABLES = 2, QUICK = 2 };
 
 static const char *const families[] = { "linear", "boost", "forest", "extra_trees", "mlp" };
 
@@ -170,9 +170,9 @@ static struct fit_result fitted(struct ml_data *d, const char *family, bool mean
 
     family_defaults(f, params);
     set(f, params, "prep_few_levels", means);
-    set(f, params, "trees", 60);
+    set(f, params, "trees", 30);
     if (strcmp(family, "mlp") == 0) { /* enough to remember, and no more time than it needs */
-        set(f, params, "epochs", 15);
+        set(f, params, "epochs", 6);
         set(f, params, "members", 1);
         set(f, params, "layers", 1);
     }
@@ -203,7 +203,7 @@ static void chance_take(int kind, uint64_t seed, int n_families, bool means, dou
     frame_close(f);
 }
 
-/* Every family on one table, within three standard errors; the quick ones on some more tables: there
+/* Every family on one table, within three standard errors; the quick ones on one more table: there
  * the mean of the distances is near 0 (over 40 tables it was .2 and its spread 1.4, because folds
  * share rows that they train on). */
 static void assert_chance(int kind, uint64_t seed, bool means)
@@ -219,7 +219,7 @@ static void assert_chance(int kind, uint64_t seed, bool means)
     for (int i = 1; i < TABLES; i++)
         chance_take(kind, seed + 1000 * (uint64_t)i, QUICK, means, z);
     for (int k = 0; k < QUICK; k++) {
-        if (!(fabs(z[k] / TABLES) < 2))
+        if (!(fabs(z[k] / TABLES) < 2.5))
             fail_msg("%s, %s: %.1f standard errors from chance over %d tables", head, families[k],
                      z[k] / TABLES, TABLES);
     }
