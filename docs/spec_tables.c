@@ -110,7 +110,7 @@ static void searched_print(const struct family *f, int k)
         printf("not searched (one value only)");
         return;
     }
-    if (p->axis == FA_PREP) {
+    if (p->axis == FA_PREP && p->lo < p->hi) {
         values_print(p, p->lo, p->hi);
         printf(" where the table has such columns");
         return;

@@ -406,6 +406,9 @@ static void shape_derive(struct family_shape *s, const json_t *c, int outputs)
     const char *kind = text_of(c, "kind");
     bool is_date = str_eq(kind, "date"), is_text = str_eq(kind, "text") || str_eq(kind, "list");
     bool is_mean = is_categorical(c) && int_of(c, "distinct") >= MEAN_LEAST_LEVELS;
+    bool is_number = !is_categorical(c) && !is_date && int_of(c, "distinct") > 2;
+    bool may_be_codes = json_is_true(json_object_get(c, "codes"));
+    bool are_few = is_number && json_is_true(json_object_get(c, "whole"));
     int derived = is_date   ? DATE_INPUTS
                   : is_text ? TEXT_INPUTS
                   : is_mean ? MIN(outputs, MEAN_MOST_CLASSES) + 1
@@ -414,6 +417,13 @@ static void shape_derive(struct family_shape *s, const json_t *c, int outputs)
     s->many_levels += is_mean && !is_text;
     s->few_levels += is_categorical(c) && !is_text && int_of(c, "distinct") >= FEW_LEAST_LEVELS &&
                      int_of(c, "distinct") < MEAN_LEAST_LEVELS;
+    s->codes += may_be_codes;
+    s->few_codes += are_few;
+    if (may_be_codes || are_few)
+        s->code_width += (int)MIN(int_of(c, "distinct"), ENCODED_MAX_LEVELS);
+    s->texts += is_text;
+    s->numbers += is_number;
+    s->holes += is_number && int_of(c, "missing") > 0;
     s->columns += derived;
     s->encoded += derived + (is_date ? DATE_WAVES : 0);
     s->by_fold = s->by_fold || is_text || is_mean;
@@ -564,7 +574,9 @@ static void search_load(struct search_choice *c, const json_t *o)
 }
 
 /* Columns that the parameters of the preparation are about, and the time of a fold. */
-#define SHAPE_FACTS(X) X(many_levels) X(few_levels) X(fold_ms)
+#define SHAPE_FACTS(X) \
+    X(many_levels)     \
+    X(few_levels) X(codes) X(few_codes) X(code_width) X(texts) X(numbers) X(holes) X(fold_ms)
 
 /* What is 0 is left out, so that the problems of most tables are stored as ever. */
 static void shape_facts_save(const struct family_shape *s, json_t *shape)

@@ -9,7 +9,7 @@
  *   {log: [lo, hi]}                  the same on a log scale
  *   {int: [lo, hi]}                  a whole number
  *   {int_log: [lo, hi]}              a whole number on a log scale
- *   {choice: [a, b, ...]}            one of these
+ *   {choice: [a, b, ...]}            one of these; of a parameter with words also [a, b, ...]
  *
  * A free axis takes one value, which is its limit. A parameter that is not named keeps the family's
  * own range, or its default if that range is a single value. Every domain must lie inside the
@@ -219,6 +219,8 @@ static int domain_parse(struct domain *d, const struct family_param *fp, const j
 {
     if (json_is_object(v))
         return domain_object(d, fp, v, where, err);
+    if (json_is_array(v) && fp->kind == FP_CHOICE)
+        return domain_choice(d, fp, v, where, err);
     if (json_is_array(v))
         return domain_range(d, fp, v, false, false, where, err);
     if (fp->kind == FP_CHOICE) {

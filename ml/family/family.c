@@ -64,14 +64,34 @@ void family_defaults(const struct family *f, double *params)
         params[i] = f->params[i].def;
 }
 
+/* The columns that each parameter of FA_PREP is about. */
+static const struct {
+    const char *name;
+    size_t columns;
+} prep_about[] = {
+    { "prep_levels", offsetof(struct family_shape, many_levels) },
+    { "prep_few_levels", offsetof(struct family_shape, few_levels) },
+    { "prep_codes", offsetof(struct family_shape, codes) },
+    { "prep_text", offsetof(struct family_shape, texts) },
+    { "prep_scale", offsetof(struct family_shape, numbers) },
+    { "prep_missing", offsetof(struct family_shape, holes) },
+    { "prep_pairs", offsetof(struct family_shape, numbers) },
+};
+
 /* The last choice that is searched of a parameter of FA_PREP: 0, which leaves it to the data, where
  * the table has no column that it is about. */
-static double prep_searched(const struct family_param *p, const struct family_shape *s)
+static double prep_searched(const struct family *f, const struct family_param *p,
+                            const struct family_shape *s)
 {
-    if (!s)
-        return 0;
-    bool is_about_few = strcmp(p->name, "prep_few_levels") == 0;
-    return (is_about_few ? s->few_levels : s->many_levels) > 0 ? p->hi : 0;
+    /* trees cut between few values as well as beside levels; dense rows have a line through them */
+    if (s && s->few_codes > 0 && f->form == FF_DENSE && strcmp(p->name, "prep_codes") == 0)
+        return p->hi;
+    for (size_t i = 0; s && i < ARRAY_LEN(prep_about); i++) {
+        if (strcmp(p->name, prep_about[i].name) == 0)
+            return *(const int *)(const void *)((const char *)s + prep_about[i].columns) > 0 ? p->hi
+                                                                                             : 0;
+    }
+    return 0;
 }
 
 struct family_param family_param_for(const struct family *f, int i, const struct family_shape *s,
@@ -82,7 +102,7 @@ struct family_param family_param_for(const struct family *f, int i, const struct
     struct family_range r = { p.lo, p.hi, p.def };
 
     if (p.axis == FA_PREP)
-        r.hi = prep_searched(&p, s);
+        r.hi = prep_searched(f, &p, s);
     else if (f->searched)
         f->searched(i, s, metric, &r);
     CHECK(r.lo <= r.hi && r.lo >= p.hard_lo && r.hi <= p.hard_hi);

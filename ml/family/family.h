@@ -26,7 +26,7 @@ enum family_form { FF_NONE, FF_BINS, FF_DENSE, FF_IMAGES };
 /* What a level of a trial spends: the family's own ladder, or a share of its rounds or of its rows.
  * A family that has no rounds, or cannot leave rows out, keeps its own ladder. */
 enum family_resource { FR_AUTO, FR_ROUNDS, FR_ROWS, FR_KINDS };
-enum { FAMILY_MAX_PARAMS = 32, FAMILY_MAX_COUNTS = 8 };
+enum { FAMILY_MAX_PARAMS = 40, FAMILY_MAX_COUNTS = 8 };
 /* Levels of rounds and of rows are 81 and 27 equal shares (family_ladder.c). LADDER_MIN_ROWS: a
  * level of rows has at least so many of them. */
 enum { LADDER_ROUNDS = 81, LADDER_ROWS = 27, LADDER_MIN_ROWS = 3000 };
@@ -69,8 +69,10 @@ struct family_shape {
     /* Each fold has forms of the table of its own: some inputs are means of the target. */
     bool by_fold;
     /* Columns that the parameters of FA_PREP are about: categories of many levels, which have means
-     * of the target, and of few, which may have them. */
-    int many_levels, few_levels;
+     * of the target, and of few, which may have them; whole numbers that may be names, and
+     * those of few values, and how wide both are as levels; texts and lists; numbers, and those of
+     * them that miss some. */
+    int many_levels, few_levels, codes, few_codes, code_width, texts, numbers, holes;
     /* 1 for binary and regression, else the number of classes */
     int outputs;
     /* folds that are fitted: k, or 1 for holdout */

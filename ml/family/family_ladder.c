@@ -101,6 +101,19 @@ void family_level_plan(const struct family *f, const struct family_shape *s, con
     }
 }
 
+/* The table as the configuration wants it prepared: whole numbers that become levels make dense rows
+ * wider. What the other choices change is small. */
+static struct family_shape as_prepared(const struct family *f, const struct family_shape *s,
+                                       const double *params)
+{
+    struct family_shape wide = *s;
+    int codes = s->code_width > 0 ? family_param_find(f, "prep_codes") : -1;
+
+    if (codes >= 0 && (int)params[codes] == family_choice_find(&f->params[codes], "levels"))
+        wide.encoded += s->code_width;
+    return wide;
+}
+
 /* The cost of reaching a level with nothing done before. */
 static int64_t whole_cost(const struct family *f, const struct family_shape *s,
                           const double *params, int level)
@@ -127,7 +140,9 @@ int64_t family_level_cost(const struct family *f, const struct family_shape *s,
 {
     enum family_resource r = family_resource_of(f, s);
     bool continues = r == FR_ROUNDS || (from > 0 && share_at(s, from) == share_at(s, to));
+    struct family_shape wide = as_prepared(f, s, params);
 
+    s = &wide;
     if (r == FR_AUTO)
         return MAX(f->cost(s, params, from, to), 1);
     int64_t cost = whole_cost(f, s, params, to);
@@ -139,10 +154,11 @@ int64_t family_level_bytes(const struct family *f, const struct family_shape *s,
 {
     enum family_resource r = family_resource_of(f, s);
     double capped[FAMILY_MAX_PARAMS], share;
-    struct family_shape part = *s;
+    struct family_shape wide = as_prepared(f, s, params), part = wide;
 
     if (!f->host_bytes)
         return 0;
+    s = &wide;
     if (r == FR_ROUNDS) {
         params_at(f, params, level, capped);
         return f->host_bytes(s, capped, f->levels);

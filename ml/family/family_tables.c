@@ -153,9 +153,13 @@ static void linear_choose(double *params, int level, int64_t steps)
 
 static const double *linear_portfolio(int i)
 {
-    static const double first[LINEAR_PARAMS] = { [LINEAR_C] = 1e4 };
+    /* concrete: RMSE 8.54 where standardised columns gave 10.45; of twelve tables nine were better */
+    static const double first[][LINEAR_PARAMS] = {
+        { [LINEAR_C] = 1e4 },
+        { [LINEAR_C] = 1e4, [LINEAR_PREP_SCALE] = 1 },
+    };
 
-    return i == 0 ? first : NULL;
+    return i >= 0 && i < (int)ARRAY_LEN(first) ? first[i] : NULL;
 }
 
 static const char *const linear_levels[] = { "the whole penalty path on all folds" };

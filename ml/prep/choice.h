@@ -20,6 +20,22 @@ enum prep_choice_of {
 enum { LEVELS_AUTO, LEVELS_MEANS, LEVELS_PLAIN };
 /* MEANS: columns of fewer levels, too, have means beside what they are. */
 enum { FEW_LEVELS_AUTO, FEW_LEVELS_MEANS };
+/* Columns of whole numbers. AUTO: those that are names (code_screen.h) have means beside the number.
+ * QUANTITY: none has. LEVELS: names, and numbers of few values, are columns of levels. */
+enum { CODES_AUTO, CODES_LEVELS, CODES_QUANTITY };
+/* Texts and lists. AUTO: what their words say about the target, and beside it their topics and shape,
+ * or the counts of their items. SCORES: the first only. TOPICS: the second only. */
+enum { TEXT_AUTO, TEXT_SCORES, TEXT_TOPICS };
+/* Columns of numbers in dense rows. AUTO: standardised, with heavy tails by their logarithm. ROBUST: by
+ * the median and the spread of the middle, and drawn in smoothly beyond it. QUANTILE: the logit of the
+ * rank. STANDARD: standardised only. */
+enum { SCALE_AUTO, SCALE_ROBUST, SCALE_QUANTILE, SCALE_STANDARD };
+/* Missing numbers in dense rows. AUTO: the median, and an indicator. The others: a value without an
+ * indicator: the median, the mean, or the lowest value. */
+enum { MISSING_AUTO, MISSING_MEDIAN, MISSING_MEAN, MISSING_LOW };
+/* Sums, differences, products and ratios of two columns, and directions of several. AUTO: those that are clearly worth it. OFF:
+ * none. MORE: those that may be. */
+enum { PAIRS_AUTO, PAIRS_MORE, PAIRS_OFF };
 
 struct prep_choice {
     /* by enum prep_choice_of: the number of a word */

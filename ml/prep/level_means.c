@@ -48,6 +48,16 @@ static void two_rows_read(const struct level_rows *r, int64_t from, int64_t n, i
     }
 }
 
+static int32_t level_of_number(const struct level_rows *r, double x)
+{
+    int32_t level;
+
+    if (!r->numbers)
+        return level_of_value(r->value, r->n_levels, x);
+    level = prep_level_of_number(r->numbers, x);
+    return level >= 0 ? level : level == PREP_NO_LEVEL ? r->n_levels : r->n_levels + 1;
+}
+
 void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out)
 {
     double x[256];
@@ -68,7 +78,7 @@ void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_
         int64_t m = MIN(n - at, (int64_t)ARRAY_LEN(x));
         frame_numbers(r->frame, r->col, from + at, m, x);
         for (int64_t i = 0; i < m; i++)
-            out[at + i] = level_of_value(r->value, r->n_levels, x[i]);
+            out[at + i] = level_of_number(r, x[i]);
     }
 }
 

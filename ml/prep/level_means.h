@@ -27,6 +27,8 @@ struct level_rows {
      * a * other_levels + b, and n_levels is the product. */
     int other_col, other_levels;
     const int32_t *other_map;
+    /* of a column of numbers whose plain input has levels */
+    const struct view_numbers *numbers;
 };
 /* A level of two: a and b as prep_source_levels tells them. */
 int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels);

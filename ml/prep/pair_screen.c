@@ -28,9 +28,12 @@ enum {
 #define LEAST_OF_REST  0.02
 #define LEAST_OF_WHOLE 0.002
 #define LEAST_ERRORS   5.0
+#define MORE_EASE      3.0
 
 struct screen {
     int n, n_cols;
+    /* by which all of these are divided */
+    double ease;
     /* [n] target about its mean; the rest of it */
     double *y, *rest;
     /* [n_cols][n] values, and the bins of the column */
@@ -193,8 +196,8 @@ static struct found pair_best(struct screen *s, int a, int b, double whole, doub
             double d = s->error[0][i] - s->error[1][i];
             square += d * d;
         }
-        if (gain > best.worth && gain > LEAST_OF_REST * rest && gain > LEAST_OF_WHOLE * whole &&
-            gain > LEAST_ERRORS * sqrt(square))
+        if (gain > best.worth && gain * s->ease > LEAST_OF_REST * rest &&
+            gain * s->ease > LEAST_OF_WHOLE * whole && gain * s->ease > LEAST_ERRORS * sqrt(square))
             best = (struct found){ { a, b, (enum pair_op)op }, gain };
     }
     return best;
@@ -266,11 +269,12 @@ static int screen_run(const struct prep_spec *spec, const int *cols, const int64
     return n_best;
 }
 
-int pair_screen(const struct prep_spec *spec, const int *cols, int n, struct pair out[PAIR_MOST])
+int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
+                struct pair out[PAIR_MOST])
 {
     int64_t *rows = mem_array(2 * (size_t)MOST_ROWS + 1, sizeof *rows),
             step = 1 + spec->frame->rows / MOST_ROWS;
-    struct screen s = { .n_cols = n };
+    struct screen s = { .n_cols = n, .ease = more ? MORE_EASE : 1 };
     int found = 0;
 
     for (int64_t i = 0; i < spec->frame->rows; i += step) {

@@ -20,7 +20,9 @@ struct pair {
 };
 /* step_pair.c */
 double pair_value(enum pair_op op, double a, double b);
-/* cols: [n] columns of numbers that may be used. Returns how many pairs are worth it. */
-int pair_screen(const struct prep_spec *spec, const int *cols, int n, struct pair out[PAIR_MOST]);
+/* cols: [n] columns of numbers that may be used. more: with a third of what is asked for else. Returns
+ * how many pairs are worth it. */
+int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
+                struct pair out[PAIR_MOST]);
 
 #endif

@@ -21,6 +21,7 @@ static void cols_free(struct prep *p)
         mem_free(c->name);
         mem_free(c->cuts);
         mem_free(c->edges);
+        mem_free(c->ranks);
         mem_free(c->hot_mean);
         mem_free(c->hot_sd);
     }

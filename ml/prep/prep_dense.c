@@ -27,7 +27,7 @@ static float held(double z)
 
 static float number_of(const struct prep_col *c, double v)
 {
-    return held(((c->scale == PREP_LOG ? prep_log_scaled(c, v) : v) - c->mean) / c->sd);
+    return held((prep_scaled(c, v) - c->mean) / c->sd);
 }
 
 void prep_edges_make(struct prep_col *c)

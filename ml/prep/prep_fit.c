@@ -18,11 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a level that has a bin of its own, where not all levels can have one: its rows, and all rows
- * over its rows. */
-enum { LEAST_ROWS = 30, LEAST_SHARE = 1000 };
-
 struct fit {
+    const struct prep_spec *spec;
     const struct frame *frame;
     const uint8_t *use;
     int64_t n_used;
@@ -31,7 +28,6 @@ struct fit {
     double *sample; /* [n_picked] */
     struct prep_sorter sorter;
     double *numbers; /* [PREP_BLOCK] */
-    int32_t *codes;  /* [PREP_BLOCK] */
     /* the view that makes derived inputs; NULL while columns are fitted */
     struct prep_view *view;
     /* of the column that is fitted */
@@ -139,13 +135,19 @@ static void fit_spread(struct prep_col *col, const struct column_total *t)
         col->mean = col->median;
 }
 
-/* Mean and spread of a 0/1 column. */
-static void hot_set(struct prep_col *col, int i, int64_t ones, int64_t n)
+/* What missing values of a column of the table become; t: of sums about center. */
+static double fill_of(const struct fit *f, const struct prep_col *col, const struct column_total *t,
+                      double center)
 {
-    double p = (double)ones / (double)n;
+    int choice = f->view ? MISSING_AUTO : f->spec->choice.of[PREP_OF_MISSING];
+    double n = (double)(t->n - t->missing), median = isnan(col->median) ? t->lo : col->median;
 
-    col->hot_mean[i] = p;
-    col->hot_sd[i] = sqrt(p * (1 - p));
+    if (choice == MISSING_LOW)
+        return t->lo;
+    /* above and below: infinite values, which the sum does not have */
+    if (choice == MISSING_MEAN && n > 0)
+        return clamped(center + t->sum / n, t->lo, t->hi);
+    return clamped(median, t->lo, t->hi);
 }
 
 /* 1 = an input; 0 = the column tells nothing. */
@@ -170,120 +172,21 @@ static int fit_numeric(struct fit *f, int at, struct prep_col *col)
     }
     col->lo = t.lo;
     col->hi = t.hi;
-    col->median = isnan(col->median) ? t.lo : clamped(col->median, t.lo, t.hi);
+    col->median = fill_of(f, col, &t, center);
     if (col->median != center)
         fit_read(f, at, col->median, &t);
     fit_spread(col, &t);
     /* the pixels of images are all of one kind and stay comparable */
     if (f->scale == PREP_AS_IS && f->frame->image.height == 0)
-        prep_scale_fit(col, f->sample, f->n_picked, &f->sorter);
-    col->has_missing = t.missing > 0;
+        prep_scale_fit(col, f->view ? SCALE_AUTO : f->spec->choice.of[PREP_OF_SCALE], f->sample,
+                       f->n_picked, &f->sorter);
+    col->has_missing =
+        t.missing > 0 && (f->view || f->spec->choice.of[PREP_OF_MISSING] == MISSING_AUTO);
     col->hot_mean = mem_array(1, sizeof(double));
     col->hot_sd = mem_array(1, sizeof(double));
     if (col->has_missing)
-        hot_set(col, 0, t.missing, t.n);
+        prep_hot_set(col, 0, t.missing, t.n);
     return 1;
-}
-
-struct level_count {
-    const char *text;
-    int64_t n;
-};
-
-static int level_order(const void *va, const void *vb)
-{
-    const struct level_count *a = va, *b = vb;
-
-    if (a->n != b->n)
-        return a->n > b->n ? -1 : 1;
-    return strcmp(a->text, b->text);
-}
-
-static void count_levels(struct fit *f, int at, struct level_count *count, int64_t *missing)
-{
-    for (int64_t from = 0; from < f->frame->rows; from += PREP_BLOCK) {
-        int64_t n = MIN(f->frame->rows - from, PREP_BLOCK);
-        frame_codes(f->frame, at, from, n, f->codes);
-        for (int64_t i = 0; i < n; i++) {
-            if (!row_used(f, from + i))
-                continue;
-            if (f->codes[i] < 0)
-                ++*missing;
-            else
-                count[f->codes[i]].n++;
-        }
-    }
-}
-
-/* Where there are more levels than bins, a level has its own bin only if it has many rows. A level
- * that is among the first by luck has fewer rows in a table to predict than here, where the rows to
- * validate on were counted too. */
-static int bins_of(const struct level_count *count, int n_levels, int64_t n)
-{
-    int own = 0;
-
-    if (n_levels <= PREP_MAX_BINS)
-        return n_levels;
-    while (own < PREP_MAX_BINS - 1 && count[own].n >= LEAST_ROWS && count[own].n * LEAST_SHARE >= n)
-        own++;
-    return own + 1;
-}
-
-/* Takes the levels, the one-hot columns and their means from counts in the order of frequency. */
-static void levels_take(struct prep_col *col, const struct level_count *count, int n_levels,
-                        int64_t missing, int64_t n)
-{
-    int64_t other = 0;
-
-    col->n_levels = MIN(n_levels, PREP_MAX_LEVELS);
-    col->levels = mem_array((size_t)col->n_levels + 1, sizeof(*col->levels));
-    for (int i = 0; i < col->n_levels; i++) {
-        col->levels[i] = mem_strdup(count[i].text);
-        if (i == col->n_hot && i < PREP_MAX_HOT && count[i].n >= 10 && count[i].n * 100 >= n)
-            col->n_hot++;
-        else
-            other += count[i].n;
-    }
-    for (int i = col->n_levels; i < n_levels; i++)
-        /* past PREP_MAX_LEVELS a level is unknown */
-        missing += count[i].n;
-    col->n_bins = bins_of(count, col->n_levels, n);
-    col->has_other = other > 0;
-    col->has_missing = missing > 0;
-    col->hot_mean = mem_array((size_t)col->n_hot + 2, sizeof(double));
-    col->hot_sd = mem_array((size_t)col->n_hot + 2, sizeof(double));
-    int at = 0;
-    for (; at < col->n_hot; at++)
-        hot_set(col, at, count[at].n, n);
-    if (col->has_other)
-        hot_set(col, at++, other, n);
-    if (col->has_missing)
-        hot_set(col, at, missing, n);
-}
-
-static int fit_categorical(struct fit *f, int at, struct prep_col *col, struct err *err)
-{
-    const struct frame_col *fc = &f->frame->cols[at];
-    struct level_count *count = mem_try_zalloc(((size_t)fc->n_levels + 1) * sizeof(*count));
-    int64_t missing = 0;
-    int n_levels = 0, rc = 0;
-
-    if (!count)
-        return err_set(err, ERR_NOMEM, "no memory for %d levels", fc->n_levels);
-    for (int i = 0; i < fc->n_levels; i++)
-        count[i].text = fc->levels[i];
-    count_levels(f, at, count, &missing);
-    qsort(count, (size_t)fc->n_levels, sizeof(*count), level_order);
-    while (n_levels < fc->n_levels && count[n_levels].n > 0)
-        n_levels++;
-    bool is_constant = n_levels == 0 || (n_levels == 1 && missing == 0);
-    bool never_repeats = n_levels > 0 && count[0].n == 1;
-    if (!is_constant && !never_repeats) {
-        levels_take(col, count, n_levels, missing, f->n_used);
-        rc = 1;
-    }
-    mem_try_free(count);
-    return rc;
 }
 
 /* Room for n inputs, and one more that a fit may fail on. */
@@ -324,8 +227,10 @@ static int fit_cols(struct fit *f, struct prep *p, const struct prep_spec *spec,
         if (!is_input(spec, fc) || is_only_derived(fc))
             continue;
         *col = (struct prep_col){ .type = fc->type, .step = -1, .source = p->n_sources };
-        int rc =
-            fc->type == FRAME_NUMERIC ? fit_numeric(f, i, col) : fit_categorical(f, i, col, err);
+        int rc = prep_codes_are_levels(spec, i, f->n_used)
+                     ? prep_codes_fit(spec, i, f->n_used, col, err)
+                 : fc->type == FRAME_NUMERIC ? fit_numeric(f, i, col)
+                                             : prep_levels_fit(spec, i, f->n_used, col, err);
         if (rc < 0)
             return err_wrap(err, "column \"%.100s\"", fc->name);
         if (rc == 0)
@@ -507,12 +412,11 @@ static int fit_inputs(struct fit *f, struct prep *p, const struct prep_spec *spe
 struct prep *prep_fit(const struct prep_spec *spec, struct err *err)
 {
     const struct frame *frame = spec->frame;
-    struct fit f = { .frame = frame, .use = spec->use };
+    struct fit f = { .spec = spec, .frame = frame, .use = spec->use };
     struct prep *p = mem_zalloc(sizeof(*p));
     int rc = -1;
 
     f.numbers = mem_alloc(PREP_BLOCK * sizeof(*f.numbers));
-    f.codes = mem_alloc(PREP_BLOCK * sizeof(*f.codes));
     for (int64_t i = 0; i < frame->rows; i++)
         f.n_used += row_used(&f, i);
     if (f.n_used == 0)
@@ -526,7 +430,6 @@ struct prep *prep_fit(const struct prep_spec *spec, struct err *err)
     mem_try_free(f.sample);
     prep_sorter_fini(&f.sorter);
     mem_free(f.numbers);
-    mem_free(f.codes);
     if (rc < 0) {
         prep_free(p);
         return NULL;

@@ -46,6 +46,10 @@ enum prep_scale {
     /* The column leaves the range of float32: everywhere its sign and its binary logarithm stand
      * for the number (prep_magnitude). */
     PREP_MAGNITUDE,
+    /* Dense rows have z / sqrt(1 + (z / 3)^2) of z = (x - median) / unit (SCALE_ROBUST). */
+    PREP_ROBUST,
+    /* Dense rows have the logit of the rank (SCALE_QUANTILE). */
+    PREP_RANKS,
     PREP_SCALES
 };
 /* An input. */
@@ -58,11 +62,16 @@ struct prep_col {
     /* Of a numeric column: */
     float *cuts;   /* [n_bins - 1] strictly ascending, finite */
     double lo, hi; /* of the finite values seen */
-    /* mean and spread after imputing, of dense rows: after scaling too */
+    /* median: what missing values become, and the middle of PREP_LOG and PREP_ROBUST; another value
+     * where the configuration wants it. mean and sd: after imputing, of dense rows after scaling
+     * too. */
     double median, mean, sd;
     enum prep_scale scale;
-    /* of PREP_LOG: the spread of the middle of the column */
+    /* of PREP_LOG and PREP_ROBUST: the spread of the middle of the column */
     double unit;
+    /* of PREP_RANKS: [n_bins + 1] the share of the values up to lo, to each cut, and to hi;
+     * ascending from 0 to 1 */
+    double *ranks;
     /* Of a categorical column: levels by frequency, equal ones by text. */
     int n_levels;
     char **levels;
@@ -144,17 +153,30 @@ void prep_sorter_fini(struct prep_sorter *s);
  * n_bins and the median. */
 void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct prep_sorter *s);
 
+/* prep_levels.c: mean and spread of 0/1 column i of the input. */
+void prep_hot_set(struct prep_col *col, int i, int64_t ones, int64_t n);
+/* A column of levels, or one of whole numbers that becomes levels: sets the levels and what follows
+ * from their counts; n_used: rows to fit on. 1 = an input; 0 = the column tells nothing. */
+int prep_levels_fit(const struct prep_spec *spec, int at, int64_t n_used, struct prep_col *col,
+                    struct err *err);
+int prep_codes_fit(const struct prep_spec *spec, int at, int64_t n_used, struct prep_col *col,
+                   struct err *err);
+/* Whether the configuration wants the levels of this column, which holds numbers (CODES_LEVELS). */
+bool prep_codes_are_levels(const struct prep_spec *spec, int at, int64_t n_used);
+
 /* prep_images.c: takes the images' shape, and the statistics of their channels from n rows. */
 int prep_images_fit(struct prep *p, const struct frame *f, const int64_t *rows, int64_t n,
                     struct err *err);
 
-/* prep_scale.c: a number that PREP_MAGNITUDE or PREP_LOG scales; whether a column is in need of the
- * one; and whether of the other: then mean and sd become those of the scaled values. sample is
- * overwritten. */
+/* prep_scale.c: what PREP_MAGNITUDE makes of a number, and whether a column is in need of it. */
 double prep_magnitude(double x);
-double prep_log_scaled(const struct prep_col *c, double x);
 bool prep_leaves_float(const double *sample, int64_t n);
-void prep_scale_fit(struct prep_col *col, double *sample, int64_t n, struct prep_sorter *s);
+/* What the other scales make of a number, which is not NaN, before it is standardised. */
+double prep_scaled(const struct prep_col *c, double x);
+/* Chooses the scale of a column with cuts (choice: SCALE_AUTO ..), and makes mean and sd those of the
+ * scaled values. sample is overwritten. */
+void prep_scale_fit(struct prep_col *col, int choice, double *sample, int64_t n,
+                    struct prep_sorter *s);
 /* prep_dense.c: cos and sin of 1, 2 ... PREP_WAVES turns of x in the cycle. */
 void prep_waves(double cycle, double x, double out[2 * PREP_WAVES]);
 /* prep_dense.c */
@@ -176,6 +198,12 @@ bool prep_input_is_by_fold(const struct prep *p, int input);
 int prep_plain_input(const struct prep *p, int col);
 /* While fitting: the source that is this column of the frame; adds it where there is none. */
 int prep_source_take(struct prep *p, const struct frame *f, int col);
+/* The levels of an input that read as numbers, by value: *out gets what view_numbers_free frees. Of
+ * two spellings of one number the more frequent one is taken. */
+void prep_map_numbers(const struct prep_col *c, struct view_numbers *out);
+void view_numbers_free(struct view_numbers *m);
+/* The level of a number: PREP_NO_LEVEL where it is missing, PREP_NEW_LEVEL where it has none. */
+int32_t prep_level_of_number(const struct view_numbers *m, double x);
 /* [levels of the table] the level of the preparation, or -1; mem_try_free. NULL = no memory. */
 int32_t *prep_map_levels(const struct prep_col *c, const struct frame_col *fc);
 /* Rows of a column of levels as levels of its plain input; missing = -1, unknown = -2. */

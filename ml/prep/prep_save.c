@@ -86,7 +86,7 @@ static bool is_plain(const struct prep *p)
     for (int i = 0; i < p->n_cols; i++) {
         const struct prep_col *c = &p->cols[i];
         if ((c->type == FRAME_CATEGORICAL && c->n_bins != MIN(c->n_levels, PREP_MAX_BINS)) ||
-            c->scale != PREP_AS_IS)
+            c->scale != PREP_AS_IS || p->sources[c->source].type != c->type)
             return false;
     }
     return true;
@@ -128,6 +128,10 @@ static int save_derived(const struct prep_col *c, struct buf *out, struct err *e
         buf_put_u32(out, (uint32_t)c->n_bins, err) < 0 || buf_put_f64(out, c->cycle, err) < 0 ||
         buf_put_u8(out, (uint8_t)c->scale, err) < 0 || buf_put_f64(out, c->unit, err) < 0)
         return -1;
+    for (int i = 0; c->scale == PREP_RANKS && i <= c->n_bins; i++) {
+        if (buf_put_f64(out, c->ranks[i], err) < 0)
+            return -1;
+    }
     for (int i = 0; c->cycle > 0 && i < 2 * PREP_WAVES; i++) {
         if (buf_put_f64(out, c->wave_mean[i], err) < 0 || buf_put_f64(out, c->wave_sd[i], err) < 0)
             return -1;
@@ -365,6 +369,19 @@ static int load_waves(struct prep_col *c, struct view *in, struct err *err)
     return 0;
 }
 
+/* n_bins is checked already. */
+static int load_ranks(struct prep_col *c, struct view *in, struct err *err)
+{
+    c->ranks = mem_array((size_t)c->n_bins + 1, sizeof *c->ranks);
+    for (int i = 0; i <= c->n_bins; i++) {
+        if (view_f64(in, &c->ranks[i], err) < 0)
+            return -1;
+        if (!(c->ranks[i] >= (i > 0 ? c->ranks[i - 1] : 0) && c->ranks[i] <= 1))
+            return broken(err);
+    }
+    return 0;
+}
+
 static int load_derived(struct prep *p, int i, struct view *in, struct err *err)
 {
     struct prep_col *c = &p->cols[i];
@@ -378,7 +395,7 @@ static int load_derived(struct prep *p, int i, struct view *in, struct err *err)
         return -1;
     c->scale = (enum prep_scale)scale;
     if (scale >= PREP_SCALES || (scale && c->type != FRAME_NUMERIC) || !isfinite(c->unit) ||
-        (scale == PREP_LOG && !(c->unit > 0)))
+        ((scale == PREP_LOG || scale == PREP_ROBUST) && !(c->unit > 0)))
         return broken(err);
     if (source >= (uint32_t)p->n_sources || step > (uint32_t)p->n_steps ||
         !(c->cycle >= 0 && c->cycle < 1e9) || n_bins < 1 || n_bins > (uint32_t)c->n_bins ||
@@ -388,8 +405,12 @@ static int load_derived(struct prep *p, int i, struct view *in, struct err *err)
     c->step = (int)step - 1;
     c->part = (int)part;
     c->n_bins = (int)n_bins;
+    if (c->scale == PREP_RANKS && load_ranks(c, in, err) < 0)
+        return -1;
     struct prep_source *s = &p->sources[source];
-    if (c->step < 0 ? s->type != c->type || s->input >= 0 || c->cycle > 0
+    /* whole numbers may be levels, levels never numbers */
+    bool suits = s->type == c->type || (s->type == FRAME_NUMERIC && s->kind == FRAME_PLAIN);
+    if (c->step < 0 ? !suits || s->input >= 0 || c->cycle > 0
                     : c->type != FRAME_NUMERIC || part >= (uint32_t)p->steps[c->step].n_parts)
         return broken(err);
     if (c->step < 0)

@@ -65,9 +65,7 @@ static int by_value(const void *va, const void *vb)
     return a->level < b->level ? -1 : a->level > b->level;
 }
 
-/* The levels of the preparation that read as numbers, by value. Of two spellings of one number the
- * more frequent one is taken. */
-static void map_numbers(const struct prep_col *c, struct view_numbers *out)
+void prep_map_numbers(const struct prep_col *c, struct view_numbers *out)
 {
     struct number_level *key = mem_array((size_t)c->n_levels + 1, sizeof(*key));
     int n = 0;
@@ -89,6 +87,13 @@ static void map_numbers(const struct prep_col *c, struct view_numbers *out)
     mem_free(key);
 }
 
+void view_numbers_free(struct view_numbers *m)
+{
+    mem_free(m->value);
+    mem_free(m->level);
+    *m = (struct view_numbers){ 0 };
+}
+
 static int view_source(struct prep_view *v, int i, struct err *err)
 {
     const struct prep_source *s = &v->prep->sources[i];
@@ -104,11 +109,11 @@ static int view_source(struct prep_view *v, int i, struct err *err)
     if (s->type == FRAME_NUMERIC && fc->type != FRAME_NUMERIC)
         return err_set(err, ERR_ARG, "column \"%.100s\" must hold numbers; found \"%.40s\"",
                        s->name, fc->n_levels ? fc->levels[0] : "");
-    if (s->type == FRAME_NUMERIC || s->input < 0)
+    if (s->input < 0 || v->prep->cols[s->input].type == FRAME_NUMERIC)
         return 0;
     const struct prep_col *c = &v->prep->cols[s->input];
     if (fc->type == FRAME_NUMERIC) {
-        map_numbers(c, &v->numbers[i]);
+        prep_map_numbers(c, &v->numbers[i]);
         return 0;
     }
     v->map[i] = prep_map_levels(c, fc);
@@ -185,8 +190,7 @@ void prep_view_free(struct prep_view *v)
     }
     for (int i = 0; i < v->prep->n_sources; i++) {
         mem_try_free(v->map[i]);
-        mem_free(v->numbers[i].value);
-        mem_free(v->numbers[i].level);
+        view_numbers_free(&v->numbers[i]);
     }
     if (v->fold)
         mem_try_free(v->fold->train);
@@ -219,7 +223,7 @@ void prep_source_codes(const struct prep_view *v, int source, int64_t from, int6
         frame_codes(v->frame, v->col[source], from, n, out);
 }
 
-static int32_t level_of_number(const struct view_numbers *m, double x)
+int32_t prep_level_of_number(const struct view_numbers *m, double x)
 {
     int at;
 
@@ -238,7 +242,7 @@ void prep_source_levels(const struct prep_view *v, int source, int64_t from, int
     if (!map) {
         for (int64_t i = 0; i < n; i++) {
             prep_source_numbers(v, source, from + i, 1, &x);
-            out[i] = level_of_number(&v->numbers[source], x);
+            out[i] = prep_level_of_number(&v->numbers[source], x);
         }
         return;
     }

@@ -25,6 +25,7 @@ static const struct {
     const struct step_ops *ops;
 } tried[] = {
     { FRAME_CATEGORICAL, FRAME_PLAIN, &step_levels },
+    { FRAME_NUMERIC, FRAME_PLAIN, &step_levels },
     { FRAME_NUMERIC, FRAME_PLAIN, &step_codes },
     { FRAME_NUMERIC, FRAME_DATE, &step_date },
     { FRAME_CATEGORICAL, FRAME_TEXT, &step_words },
@@ -42,12 +43,23 @@ const struct step_ops *step_find(const char *word)
     return NULL;
 }
 
+/* Whether the configuration wants this step (CHOICE TEXT): what says something about the target, or
+ * what does not, of texts and lists. */
+static bool is_chosen(const struct prep_spec *spec, const struct step_ops *ops)
+{
+    int text = spec->choice.of[PREP_OF_TEXT];
+
+    if (ops == &step_words)
+        return text != TEXT_TOPICS;
+    return text != TEXT_SCORES || (ops != &step_text && ops != &step_items);
+}
+
 /* Fits one step on the columns that `in` names. */
 static int step_put(const struct step_fit *in, struct prep *p, const struct step_ops *ops,
                     struct err *err)
 {
     struct prep_step s = { .ops = ops, .n_sources = in->n_cols };
-    int rc = ops->fit(in, &s, err);
+    int rc = is_chosen(in->spec, ops) ? ops->fit(in, &s, err) : 0;
 
     if (rc <= 0)
         return rc < 0 ? err_wrap(err, "column \"%.100s\"", in->spec->frame->cols[in->col[0]].name)
@@ -121,7 +133,8 @@ static bool is_quantity(const struct prep_spec *spec, const struct prep *p, int 
     int input = prep_plain_input(p, col);
 
     return !is_skipped(spec, col) && c->type == FRAME_NUMERIC && c->kind == FRAME_PLAIN &&
-           input >= 0 && p->cols[input].scale != PREP_MAGNITUDE;
+           input >= 0 && p->cols[input].type == FRAME_NUMERIC &&
+           p->cols[input].scale != PREP_MAGNITUDE;
 }
 
 /* [sources] whether the column is of numbers that are names. */
@@ -169,8 +182,9 @@ static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct e
     }
     mem_free(is_code);
     /* of three classes and more, what is good for one of them is mostly noise to the others */
-    bool suits = spec->target && spec->target->n_classes < 3;
-    int found = suits ? pair_screen(spec, cols, n, pairs) : 0;
+    int choice = spec->choice.of[PREP_OF_PAIRS];
+    bool suits = spec->target && spec->target->n_classes < 3 && choice != PAIRS_OFF;
+    int found = suits ? pair_screen(spec, cols, n, choice == PAIRS_MORE, pairs) : 0;
     for (int i = 0; i < found && rc == 0; i++)
         rc = step_try_two(spec, p, &step_pair, (int[]){ pairs[i].a, pairs[i].b }, (int)pairs[i].op,
                           err);

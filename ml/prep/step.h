@@ -40,6 +40,8 @@ extern const struct step_ops step_levels, step_codes, step_cross, step_date, ste
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };
 
+/* step_levels.c: whether the whole numbers of the column are names (code_screen.h). */
+bool step_codes_are_names(const struct prep_spec *spec, int col);
 /* NULL = there is no such step. */
 const struct step_ops *step_find(const char *word);
 /* Fits all steps that the columns call for and appends them to the preparation. */

@@ -36,15 +36,20 @@ struct level_state {
     double *value;
 };
 
+static void classes_free(struct level_state *t)
+{
+    for (int k = 0; t->labels && k < t->n_means; k++)
+        mem_free(t->labels[k]);
+    mem_free(t->labels);
+    mem_free(t->classes);
+}
+
 static void state_free(struct prep_step *s)
 {
     struct level_state *t = s->state;
 
-    for (int k = 0; t && t->labels && k < t->n_means; k++)
-        mem_free(t->labels[k]);
     if (t) {
-        mem_free(t->labels);
-        mem_free(t->classes);
+        classes_free(t);
         mem_try_free(t->value);
         mem_try_free(t->number);
     }
@@ -147,12 +152,35 @@ static int values_take(struct level_state *t, const struct level_rows *rows,
     return 0;
 }
 
+/* Takes the values of a column whose plain input has levels: it holds them, or whole numbers. */
+static int levels_read(struct level_state *t, const struct prep_col *col,
+                       const struct prep_spec *spec, int at, struct err *err)
+{
+    struct level_rows rows = { .frame = spec->frame, .col = at, .n_levels = t->n_levels };
+    struct view_numbers numbers = { 0 };
+    int32_t *map = NULL;
+    int rc = 0;
+
+    if (spec->frame->cols[at].type == FRAME_NUMERIC) {
+        prep_map_numbers(col, &numbers);
+        rows.numbers = &numbers;
+    } else {
+        rows.map = map = prep_map_levels(col, &spec->frame->cols[at]);
+        rc = map ? 0 : err_set(err, ERR_NOMEM, "no memory for %d levels", t->n_levels);
+    }
+    if (rc == 0)
+        rc = values_take(t, &rows, spec, err);
+    mem_try_free(map);
+    view_numbers_free(&numbers);
+    return rc;
+}
+
 static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
 {
     const struct prep_spec *spec = in->spec;
     int input = prep_plain_input(in->prep, in->col[0]);
 
-    if (!spec->target || input < 0)
+    if (!spec->target || input < 0 || in->prep->cols[input].type != FRAME_CATEGORICAL)
         return 0;
     const struct prep_col *col = &in->prep->cols[input];
     if (col->n_levels >= STEP_MANY_LEVELS
@@ -164,27 +192,33 @@ static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
     t->n_levels = col->n_levels;
     t->all_rows = rows_used(spec);
     classes_take(spec, t);
-    int32_t *map = prep_map_levels(col, &spec->frame->cols[in->col[0]]);
-    int rc = map ? 0 : err_set(err, ERR_NOMEM, "no memory for %d levels", t->n_levels);
-    const struct level_rows rows = {
-        .frame = spec->frame, .col = in->col[0], .n_levels = t->n_levels, .map = map
-    };
-    if (rc == 0)
-        rc = values_take(t, &rows, spec, err);
-    mem_try_free(map);
+    int rc = levels_read(t, col, spec, in->col[0], err);
     s->n_parts = t->n_means + 1;
     if (rc < 0)
         state_free(s);
     return rc < 0 ? -1 : 1;
 }
 
+bool step_codes_are_names(const struct prep_spec *spec, int col)
+{
+    struct level_state t = { 0 };
+
+    if (!spec->target)
+        return false;
+    classes_take(spec, &t);
+    bool are_names = code_screen(spec, col, t.classes, t.n_means);
+    classes_free(&t);
+    return are_names;
+}
+
 static int fit_codes(const struct step_fit *in, struct prep_step *s, struct err *err)
 {
     const struct prep_spec *spec = in->spec;
-    int rc = 0;
+    int input = prep_plain_input(in->prep, in->col[0]), rc = 0;
 
     if (!spec->target || spec->choice.of[PREP_OF_LEVELS] == LEVELS_PLAIN ||
-        prep_plain_input(in->prep, in->col[0]) < 0)
+        spec->choice.of[PREP_OF_CODES] != CODES_AUTO || input < 0 ||
+        in->prep->cols[input].type != FRAME_NUMERIC)
         return 0;
     struct level_state *t = mem_zalloc(sizeof *t);
     s->state = t;
@@ -254,11 +288,13 @@ static int view_open(struct step_view *v, struct err *err)
 
     if (!fold)
         return 0;
+    const struct view_numbers *numbers = &v->view->numbers[source];
     struct level_rows rows = { .frame = v->view->frame,
                                .col = v->view->col[source],
                                .n_levels = t->n_levels,
                                .map = v->view->map[source],
-                               .value = t->number };
+                               .value = t->number,
+                               .numbers = numbers->n > 0 ? numbers : NULL };
     if (v->step->n_sources > 1) {
         rows.other_col = v->view->col[v->step->source[1]];
         rows.other_map = v->view->map[v->step->source[1]];

@@ -1,5 +1,6 @@
 /* frame_schema.c - a frame described as one JSON text, for people, the controller and the page.
  * Deterministic: a pure function of the frame's bytes. */
+#include "base/base.h"
 #include "base/mem.h"
 #include "ml/table/frame.h"
 #include "ml/table/json_text.h"
@@ -9,6 +10,8 @@
 /* SCHEMA_EDGE: so many of the first and of the last columns are never described in brief, because
  * the target is mostly one of them. */
 enum { SCHEMA_LEVELS = 100, SCHEMA_EDGE = 100, WHOLE_MAX_DISTINCT = 20, WHOLE_CHUNK = 1024 };
+/* As code_screen.c has them; and the rows that are looked at. */
+enum { CODES_LEAST = 24, CODES_LEAST_ROWS = 3, CODES_LOOK = 65536 };
 
 static int add_stat(struct buf *b, const char *name, double v)
 {
@@ -19,13 +22,13 @@ static int add_stat(struct buf *b, const char *name, double v)
  * so neither levels nor least, largest and mean value; `missing` only where some are. */
 enum detail { FULL, NO_LEVELS, BRIEF };
 
-/* Are all values whole numbers? Asked only of columns with few values, which may be classes. */
-static bool are_whole(const struct frame *f, int col)
+/* Are the values of the first rows whole numbers? Asked of columns that may be classes or names. */
+static bool are_whole(const struct frame *f, int col, int64_t rows)
 {
     double v[WHOLE_CHUNK];
 
-    for (int64_t from = 0; from < f->rows; from += WHOLE_CHUNK) {
-        int64_t n = f->rows - from < WHOLE_CHUNK ? f->rows - from : WHOLE_CHUNK;
+    for (int64_t from = 0; from < rows; from += WHOLE_CHUNK) {
+        int64_t n = rows - from < WHOLE_CHUNK ? rows - from : WHOLE_CHUNK;
 
         frame_numbers(f, col, from, n, v);
         for (int64_t i = 0; i < n; i++) {
@@ -36,6 +39,17 @@ static bool are_whole(const struct frame *f, int col)
     return true;
 }
 
+/* May the numbers be names? Whole ones that repeat, as far as the first rows tell: what they are the
+ * preparation finds out. */
+static bool may_be_codes(const struct frame *f, int col)
+{
+    const struct frame_col *c = &f->cols[col];
+
+    return c->kind == FRAME_PLAIN && c->distinct >= CODES_LEAST &&
+           c->distinct * CODES_LEAST_ROWS <= f->rows - c->missing &&
+           are_whole(f, col, MIN(f->rows, CODES_LOOK));
+}
+
 static int add_numeric(struct buf *b, const struct frame *f, int col, enum detail detail)
 {
     const struct frame_col *c = &f->cols[col];
@@ -44,7 +58,9 @@ static int add_numeric(struct buf *b, const struct frame *f, int col, enum detai
                            add_stat(b, "mean", c->mean) < 0))
         return -1;
     if (c->distinct <= WHOLE_MAX_DISTINCT &&
-        buf_adds(b, are_whole(f, col) ? ",\"whole\":true" : ",\"whole\":false", NULL) < 0)
+        buf_adds(b, are_whole(f, col, f->rows) ? ",\"whole\":true" : ",\"whole\":false", NULL) < 0)
+        return -1;
+    if (may_be_codes(f, col) && buf_adds(b, ",\"codes\":true", NULL) < 0)
         return -1;
     return buf_adds(b, "}", NULL);
 }

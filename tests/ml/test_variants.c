@@ -92,7 +92,7 @@ static void families_offer_only_choices_that_there_are(void **state)
             assert_int_equal(p->axis == FA_PREP, strncmp(p->name, "prep_", 5) == 0);
             if (p->axis != FA_PREP)
                 continue;
-            assert_true(p->lo == 0 && p->hi > 0 && p->def == 0 && p->hard_lo == 0);
+            assert_true(p->lo == 0 && p->hi >= 0 && p->def == 0 && p->hard_lo == 0);
             for (int word = 1; word < family_choice_count(p); word++) {
                 family_defaults(f, params);
                 params[k] = word;

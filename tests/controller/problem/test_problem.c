@@ -504,6 +504,40 @@ static void a_first_configuration_suits_the_table(void **state)
     study_space_fini(&s);
 }
 
+/* Facts of columns that choices of the preparation are about, and what is searched of them by families that read dense rows
+ * and by trees. */
+static void choices_are_offered_where_the_table_has_such_columns(void **state)
+{
+    static const struct {
+        struct family_shape shape;
+        const char *param;
+        bool is_there;
+    } cases[] = {
+        { { .rows = 9000, .columns = 8, .encoded = 8 }, "linear.prep_scale", false },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .numbers = 1 }, "linear.prep_scale", true },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .numbers = 1 }, "mlp.prep_pairs", true },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .numbers = 1 }, "boost.prep_pairs", false },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .numbers = 1 }, "boost.prep_scale", false },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .holes = 1 }, "linear.prep_missing", false },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .codes = 1 }, "boost.prep_codes", true },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .few_codes = 1 }, "boost.prep_codes", false },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .few_codes = 1 }, "linear.prep_codes", true },
+        { { .rows = 9000, .columns = 8, .encoded = 8, .texts = 1 }, "forest.prep_text", true },
+    };
+    struct err err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct space_for need = { FT_BINARY, "auc", false, false, false, &cases[i].shape };
+        struct study_space s;
+
+        assert_int_equal(study_space_build(&s, NULL, &need, &err), 0);
+        if ((space_find(s.space, cases[i].param) >= 0) != cases[i].is_there)
+            fail_msg("%s, case %zu", cases[i].param, i);
+        study_space_fini(&s);
+    }
+}
+
 /* Parameters of the preparation are searched only where the table has columns that they are about; a configuration says
  * only what is not left to the data. */
 static void the_preparation_is_searched_where_the_table_has_such_columns(void **state)
@@ -678,6 +712,7 @@ int main(void)
         cmocka_unit_test(a_choice_may_be_written_as_a_number_or_a_truth),
         cmocka_unit_test(a_parameter_without_effect_is_not_searched),
         cmocka_unit_test(a_first_configuration_suits_the_table),
+        cmocka_unit_test(choices_are_offered_where_the_table_has_such_columns),
         cmocka_unit_test(the_preparation_is_searched_where_the_table_has_such_columns),
         cmocka_unit_test(a_space_that_does_not_suit_is_one_error_with_its_path),
     };

@@ -77,11 +77,13 @@ static void only_the_best_artifacts_are_kept(void **state)
 static void a_small_space_is_used_up(void **state)
 {
     struct rig r;
-    int64_t id = start(&r, "{" BASE "'budget':{'trials':50},'space':[{'family':'linear'}]}");
+    int64_t id =
+        start(&r, "{" BASE "'budget':{'trials':50},'space':[{'family':'linear','prep_scale':'auto',"
+                  "'prep_pairs':'auto'}]}");
 
     (void)state;
     rig_run(&r, id, 1, 1, 0, 0);
-    /* All of linear's axes are free: there is one configuration of it, beside the baseline. */
+    /* All other of linear's axes are free: there is one configuration of it, beside the baseline. */
     assert_string_equal(rig_get(&r, id)->row.reason, "the space is used up");
     assert_int_equal(rig_get(&r, id)->n_trials, 2);
     rig_close(&r);
