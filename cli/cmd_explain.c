@@ -7,12 +7,15 @@
 #include "cli/cmd.h"
 #include "cli/explain.h"
 #include "cli/modelfile.h"
+#include "cli/pipeline.h"
 #include "cli/print.h"
 #include "cli/stdinfile.h"
 
 #include "base/buf.h"
+#include "base/jsonx.h"
 #include "base/mem.h"
 #include "ml/fit/permute.h"
+#include "ml/model/pipeline.h"
 #include "ml/table/json_text.h"
 
 #include <inttypes.h>
@@ -32,6 +35,8 @@ static const struct conf_opt explain_table[] = {
       "print the mean size of each column's values instead of the rows" },
     { "weights", CONF_BOOL, AT(weights), "false", 0, 0,
       "of a linear model: what one unit of each column adds to the score" },
+    { "pipeline", CONF_BOOL, AT(pipeline), "false", 0, 0,
+      "only draw what becomes of the table's columns until the model reads them" },
     { "permutation", CONF_BOOL, AT(permutation), "false", 0, 0,
       "measure what the metric loses when a column is shuffled" },
     { "target", CONF_STR, AT(target), NULL, 0, 0,
@@ -192,6 +197,54 @@ static int importance(const struct explaining *e, struct err *err)
     return rc;
 }
 
+/* What becomes of the columns. Files of older programs do not hold it, and it is made from the
+ * preparation. */
+static json_t *pipeline_new(const struct explaining *e, struct err *err)
+{
+    const char *schema = e->info->schema_json;
+    json_t *o = jsonx_load(schema, strlen(schema), "schema", err);
+    json_t *pipeline = json_incref(json_object_get(o, "pipeline"));
+    struct buf b;
+
+    json_decref(o);
+    if (!o || pipeline)
+        return pipeline;
+    const struct describe_in in = { .prep = artifact_prep(e->a),
+                                    .form = pipeline_form(family_find(e->info->family)) };
+    buf_init(&b, 1 << 20);
+    if (prep_describe(&in, &b, err) == 0)
+        pipeline = jsonx_load(b.data, b.len, "pipeline", err);
+    buf_fini(&b);
+    return pipeline;
+}
+
+/* Draws it above the importance of columns, or alone. */
+static int pipeline(const struct explaining *e, struct err *err)
+{
+    json_t *p = pipeline_new(e, err);
+
+    if (!p)
+        return -1;
+    if (e->o->json)
+        print_json(p);
+    else
+        pipeline_print(p, e->info->family, stdout);
+    if (!e->o->json && !e->o->pipeline)
+        printf("\n");
+    json_decref(p);
+    return 0;
+}
+
+/* Without a table. */
+static int model_only(const struct explaining *e, struct err *err)
+{
+    if (e->o->pipeline)
+        return pipeline(e, err);
+    if (!e->o->json && !e->o->output && pipeline(e, err) < 0)
+        return -1;
+    return importance(e, err);
+}
+
 static int mean_values(const struct explaining *e, struct err *err)
 {
     double *mean = mem_array((size_t)e->inputs + 1, sizeof(*mean));
@@ -297,6 +350,10 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
         rc = cli_usage(cmd, "--weights needs the model only: no table, --mean or --permutation");
         goto out;
     }
+    if (o.pipeline && (n > 1 || o.output)) {
+        rc = cli_usage(cmd, "--pipeline needs a model only, and writes to the screen");
+        goto out;
+    }
     if (o.target && !o.permutation) {
         rc = cli_usage(cmd, "--target goes with --permutation");
         goto out;
@@ -312,7 +369,7 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     e.outputs = artifact_outputs(a);
     if ((n > 1 && stdinfile_take(&input, &op[1], &err) < 0) ||
         (o.weights ? explain_weights(&e, &err)
-         : n < 2   ? importance(&e, &err)
+         : n < 2   ? model_only(&e, &err)
                    : explain_rows_of(&e, op[1], &err)) < 0)
         rc = cli_fail(&err);
 out:

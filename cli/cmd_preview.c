@@ -49,6 +49,30 @@ static void print_lines(const json_t *a)
     table_print(t, stdout);
 }
 
+/* "linear.prep_scale   robust, quantile": how columns are prepared, where that is searched or named. */
+static void print_preparation(const json_t *a)
+{
+    static const char *const heads[] = { "preparation", "choices" };
+    const json_t *list = json_object_get(a, "preparation"), *one = NULL, *word = NULL;
+    size_t i, k;
+
+    if (json_array_size(list) == 0)
+        return;
+    struct table *t = table_new(heads, ARRAY_LEN(heads));
+    json_array_foreach((json_t *)list, i, one)
+    {
+        char text[200] = "";
+        size_t n = 0;
+        json_array_foreach(json_object_get(one, "choices"), k, word) n +=
+            (size_t)snprintf(text + n, sizeof text - n, "%s%.20s", k > 0 ? ", " : "",
+                             json_string_value(word) ? json_string_value(word) : "");
+        table_cell(t, "%s.%s", print_text(one, "family"), print_text(one, "parameter"));
+        table_cell(t, "%s", text);
+    }
+    printf("\n");
+    table_print(t, stdout);
+}
+
 static double seconds(const json_t *cost, const char *key)
 {
     return json_number_value(json_object_get(cost, key)) / 1000;
@@ -103,6 +127,7 @@ static void print_preview(const json_t *a, const json_t *spec)
     print_cost(a);
     printf("\n");
     print_lines(a);
+    print_preparation(a);
 }
 
 struct preview_opts {

@@ -2,6 +2,7 @@
  *
  * A trial is named by STUDY/NUMBER, as leaderboards show it, or by its id (call_trial_id). */
 #include "cli/call.h"
+#include "cli/pipeline.h"
 #include "cli/print.h"
 
 #include "base/str.h"
@@ -172,6 +173,21 @@ static const char *trial_path_of(struct call *c, const char **verb)
     return c->op[1];
 }
 
+/* What becomes of the columns in the trial, where it is known: a drawing below all else. */
+static int show_pipeline(struct call *c, const json_t *trial, int64_t id)
+{
+    json_t *answer = NULL;
+
+    if (!json_object_get(json_object_get(trial, "info"), "pipeline"))
+        return 0;
+    if (client_get(c->client, &answer, &c->err, "/trials/%" PRId64 "/pipeline", id) < 0)
+        return -1;
+    printf("\n");
+    pipeline_print(json_object_get(answer, "pipeline"), print_text(answer, "family"), stdout);
+    json_decref(answer);
+    return 0;
+}
+
 /* `assay trial enqueue STUDY '{family: boost, leaves: 63}'`. The configuration is YAML, as in a
  * spec. */
 static int enqueue(struct call *c)
@@ -236,8 +252,9 @@ int cmd_trial(const struct cmd *cmd, int argc, char **argv)
         printf("trial %" JSON_INTEGER_FORMAT "/%" JSON_INTEGER_FORMAT ": %s\n",
                json_integer_value(json_object_get(answer, "study")),
                json_integer_value(json_object_get(answer, "number")), print_text(answer, "state"));
+    rc = is_show && !c.o.common.json ? show_pipeline(&c, answer, id) : 0;
     json_decref(answer);
-    return call_end(&c, CLI_OK);
+    return call_end(&c, rc < 0 ? cli_fail(&c.err) : CLI_OK);
 }
 
 /* ---- logs ---- */

@@ -12,7 +12,7 @@
 
 struct explain_opts {
     char *output, *target, *class_name;
-    bool json, no_header, permutation, mean, weights;
+    bool json, no_header, permutation, mean, weights, pipeline;
     int64_t rows, repeats, seed;
 };
 struct explaining {

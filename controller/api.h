@@ -24,7 +24,8 @@
  *   preview     {sampler, sampler_why, scheduler, scheduler_why, deterministic, trials, open: bool
  *               (there is no limit of trials: the numbers are for a first part), scaled: bool,
  *               lines: [{family, level, max_level, what, typical, most}] (trials that end there;
- *               most: in the worst case), cost: null while the dataset is not there, or {typical,
+ *               most: in the worst case), preparation: [{family, parameter, choices}] (how columns
+ *               are prepared, as far as it is searched or named), cost: null while the dataset is not there, or {typical,
  *               most, full: cost units; typical_ms, most_ms, full_ms: of one device; measured: bool
  *               (a trial has run on the dataset)}}
  *   searchers   {samplers: [{name, help, options: [{name, lo, hi, default, whole: bool, help}]}],
@@ -54,6 +55,10 @@
  *   output      {trial, study, number, state, live: bool (more may come), more: bool (there are more
  *               pieces now), next: the last piece's number, pieces: [{piece, lease, at, text}]}: what
  *               a user's program printed
+ *   pipeline    {trial, study, number, family, config, pipeline: {form, columns, inputs, width?,
+ *               groups: [{type, n, columns, inputs, width?, steps: [{say, inputs}]}], dropped:
+ *               [{why, n, columns}]} | null (ml/prep/describe.h)}; null until the trial has a final
+ *               report
  *   trials      {trials: [trial], next: number | null}
  *   suggestions {state, trials: [{trial: id, number, lease, params: {name: value}, level: reached,
  *               run_to, levels}], done: bool (there will be none any more), wait_ms: when to ask
@@ -244,6 +249,7 @@ int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err); 
 int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json_t **out,
                      struct err *err);
 int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
+int ctl_trial_pipeline(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
 int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err);
 
 /* Data. */

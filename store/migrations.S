@@ -32,3 +32,7 @@ store_migration_006:
 store_migration_007:
     .incbin "store/migrations/007_output.sql"
     .byte 0
+    .globl store_migration_008
+store_migration_008:
+    .incbin "store/migrations/008_pipelines.sql"
+    .byte 0

@@ -171,8 +171,8 @@ int store_study_delete(struct store *s, int64_t id, struct err *err)
     /* Rows that refer to others are deleted first, as the foreign keys require. */
     static const enum sql_id steps[] = { SQL_STUDY_DELETE_REPORTS, SQL_STUDY_DELETE_EPOCHS,
                                          SQL_STUDY_DELETE_OUTPUT,  SQL_STUDY_DELETE_ATTEMPTS,
-                                         SQL_STUDY_DELETE_TRIALS,  SQL_STUDY_DELETE_TASKS,
-                                         SQL_STUDY_DELETE_JOURNAL };
+                                         SQL_STUDY_DELETE_TRIALS,  SQL_STUDY_DELETE_PIPELINES,
+                                         SQL_STUDY_DELETE_TASKS,   SQL_STUDY_DELETE_JOURNAL };
     struct savepoint sp;
     struct query q;
 

@@ -71,4 +71,13 @@ int store_study_dump(struct store *s, int64_t study, int64_t after, int limit, j
 /* How many trials are in each state, without trials whose stored state is unknown. */
 int store_trial_counts(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err);
 
+/* The pipelines of a study's trials (controller/state/pipelines.h): keeps one under its key, unless it
+ * is there already or PIPELINES_MOST are. */
+enum { PIPELINES_MOST = 256 };
+int store_pipeline_put(struct store *s, int64_t study, const char *key, const char *data_json,
+                       struct err *err);
+/* 1 = found; 0 = there is none. The caller frees *data_json. */
+int store_pipeline_get(struct store *s, int64_t study, const char *key, char **data_json,
+                       struct err *err);
+
 #endif

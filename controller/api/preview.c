@@ -19,6 +19,8 @@
 #include "controller/state/trial.h"
 #include "store/runner.h"
 
+#include <string.h>
+
 /* About so many trials of each study on the dataset are looked at, to find out how long a unit of
  * cost takes. */
 enum { MEASURED = 32 };
@@ -240,6 +242,28 @@ static json_t *lines_json(const struct plan_of *p)
     return out;
 }
 
+/* What is searched of the preparation, or fixed to another choice than the data's own: the parameters
+ * "family.prep_x" of the space. */
+static json_t *preparation_json(const struct plan_of *p)
+{
+    const struct space *s = p->space.space;
+    json_t *out = json_array();
+
+    for (int i = 1; i < s->n && !p->spec.is_own; i++) {
+        const struct param *q = &s->params[i];
+        const char *name = strchr(q->name, '.');
+        if (!name || !str_starts(name + 1, "prep_"))
+            continue;
+        json_t *choices = json_array();
+        for (int c = 0; c < q->n_choices; c++)
+            json_array_append_new(choices, json_string(q->choices[c]));
+        json_array_append_new(out, json_pack("{s:s%, s:s, s:o}", "family", q->name,
+                                             (size_t)(name - q->name), "parameter", name + 1,
+                                             "choices", choices));
+    }
+    return out;
+}
+
 /* Adds up, over some completed trials of this study, the time that they took and the units that the
  * formula gives for them. */
 static int measure(struct study *st, double *us, double *units, struct err *err)
@@ -308,11 +332,12 @@ static json_t *preview_json(const struct plan_of *p, double us_per_unit)
 {
     json_int_t trials = (p->preview.trials + p->n_first);
     json_t *o = json_pack(
-        "{s:s, s:o, s:s, s:o, s:b, s:I, s:b, s:b, s:o, s:o}", "sampler", p->choice.sampler,
+        "{s:s, s:o, s:s, s:o, s:b, s:I, s:b, s:b, s:o, s:o, s:o}", "sampler", p->choice.sampler,
         "sampler_why", text_or_null(p->choice.sampler_why), "scheduler", p->choice.scheduler,
         "scheduler_why", text_or_null(p->choice.scheduler_why), "deterministic",
         spec_is_deterministic(&p->spec), "trials", trials, "open", p->preview.is_open, "scaled",
-        p->preview.is_scaled, "lines", lines_json(p), "cost", costs_json(p, us_per_unit));
+        p->preview.is_scaled, "lines", lines_json(p), "preparation", preparation_json(p), "cost",
+        costs_json(p, us_per_unit));
 
     CHECK(o);
     return o;

@@ -10,6 +10,7 @@
 #include "controller/settle/load.h"
 #include "controller/settle/settle.h"
 #include "controller/state/epochs.h"
+#include "controller/state/pipelines.h"
 #include "controller/view/show.h"
 #include "store/journal.h"
 
@@ -219,6 +220,28 @@ int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json
                          "more", (int)(n == (size_t)limit), "next", next, "pieces", pieces);
     }
     json_decref(pieces);
+    trial_row_fini(&row);
+    return rc;
+}
+
+int ctl_trial_pipeline(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    struct trial_row row = { 0 };
+    json_t *pipeline = NULL;
+    int rc = store_trial_get(ctl->store, id, &row, err);
+
+    if (rc == 0)
+        rc = err_set(err, ERR_NOTFOUND, "no trial %" PRId64, id);
+    if (rc == 1)
+        rc = pipelines_get(ctl, &row, &pipeline, err);
+    if (rc == 0) {
+        json_t *trial = show_trial(&row);
+        *out = json_pack("{s:I, s:I, s:I, s:O, s:O, s:o}", "trial", (json_int_t)row.id, "study",
+                         (json_int_t)row.study, "number", (json_int_t)row.number, "family",
+                         json_object_get(trial, "family"), "config",
+                         json_object_get(trial, "config"), "pipeline", pipeline);
+        json_decref(trial);
+    }
     trial_row_fini(&row);
     return rc;
 }

@@ -27,6 +27,7 @@
 #include "controller/state/board.h"
 #include "controller/state/epochs.h"
 #include "controller/state/lease.h"
+#include "controller/state/pipelines.h"
 #include "controller/state/quarantine.h"
 #include "controller/state/trial.h"
 #include "store/blob.h"
@@ -219,7 +220,25 @@ static int on_checkpoint(struct study *st, struct trial_row *row, const struct m
 
 /* ---- the end ---- */
 
-static void take_final(struct study *st, struct trial_row *row, const struct msg_event *e)
+/* Stores the pipeline that the message tells, and names it in the trial's info. */
+static int take_pipeline(struct study *st, const struct trial_row *row, const char *detail,
+                         json_t *info, struct err *err)
+{
+    char key[PIPELINE_KEY] = "";
+    json_t *o = NULL;
+
+    if (!detail || strlen(detail) > DETAIL_KEPT || !strstr(detail, "\"pipeline\""))
+        return 0;
+    o = jsonx_load(detail, strlen(detail), "detail", NULL);
+    int rc = pipelines_take(st->ctl, row, o, key, err);
+    if (rc == 0 && key[0])
+        json_object_set_new(info, "pipeline", json_string(key));
+    json_decref(o);
+    return rc;
+}
+
+static int take_final(struct study *st, struct trial_row *row, const struct msg_event *e,
+                      struct err *err)
 {
     static const char *const kept[] = { "free",   "steps",  "folds", "curve",
                                         "engine", "growth", "first" };
@@ -243,7 +262,9 @@ static void take_final(struct study *st, struct trial_row *row, const struct msg
         json_object_set_new(info, "device", json_string(l->device));
     }
     info_add_detail(info, e->detail, kept, (int)ARRAY_LEN(kept));
+    int rc = take_pipeline(st, row, e->detail, info, err);
     trial_info_set(row, info);
+    return rc;
 }
 
 /* Takes the warnings that the baseline's report tells: at most WARNINGS_MAX of {code, column,
@@ -354,8 +375,7 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
         return fail_with(st, row, TE_FAIL, TR_INVALID,
                          e->detail && e->detail[0] ? e->detail : "it has no score", err);
     }
-    take_final(st, row, e);
-    if (take_warnings(st, e->detail, err) < 0)
+    if (take_final(st, row, e, err) < 0 || take_warnings(st, e->detail, err) < 0)
         return -1;
     if (is_outdone(st, row)) {
         reply->action = MSG_DROP;

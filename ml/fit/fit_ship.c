@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "ml/model/artifact.h"
 #include "ml/model/models.h"
+#include "ml/model/pipeline.h"
 #include "ml/model/row_columns.h"
 #include "ml/model/target.h"
 #include "ml/model/variant.h"
@@ -108,19 +109,23 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .models = models,
         .gives_models = true,
     };
-    struct buf json;
+    struct buf json, pipeline;
     int rc = -1;
 
     double *share =
         mem_array((size_t)(prep_inputs(d->prep) + prep_columns(d->prep)) + 1, sizeof *share);
     int told = importance_of(d, model_find(f->name), n_models, models, share, err);
     buf_init(&json, 1 << 16);
-    if (told >= 0 && params_json(f, params, &json, err) == 0) {
+    buf_init(&pipeline, 1 << 20);
+    if (told >= 0 && params_json(f, params, &json, err) == 0 &&
+        ml_pipeline_json(d, f, &pipeline, err) == 0) {
         p.params_json = json.data;
+        p.pipeline_json = pipeline.data;
         p.importance = told ? share : NULL;
         rc = artifact_write(&p, out, err);
     }
     buf_fini(&json);
+    buf_fini(&pipeline);
     mem_free(share);
     return rc;
 }

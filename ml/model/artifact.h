@@ -52,6 +52,8 @@ struct artifact_parts {
     const char *const *classes;
     const char *family;
     const char *params_json;
+    /* what becomes of the columns (pipeline.h); NULL = it is not said */
+    const char *pipeline_json;
     const char *metric;
     double score, score_se;
     struct target_unit unit;

@@ -157,6 +157,9 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
     }
     if (buf_adds(b, "]", err) < 0 || add_steps(b, p->prep, err) < 0)
         return -1;
+    if (p->pipeline_json &&
+        (add_key(b, "pipeline", err) < 0 || buf_adds(b, p->pipeline_json, err) < 0))
+        return -1;
     return buf_adds(b, "}", err);
 }
 

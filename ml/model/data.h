@@ -109,8 +109,9 @@ struct ml_data {
     char *weights_name;
     /* Rows that have a target but are left out, because they have no time or the weight 0. */
     int64_t n_left_out;
-    /* fitted on the training rows of all folds */
+    /* fitted on the training rows of all folds, as `choice` wants it */
     struct prep *prep;
+    struct prep_choice choice;
     /* [inputs] direction or 0; NULL = no constraint */
     int8_t *monotone;
     /* private: the matrices made on demand */

@@ -80,6 +80,7 @@ int ml_inputs_prepare(struct ml_data *d, const struct prep_choice *choice, struc
                                     .target = &target,
                                     .plain = plain,
                                     .choice = *choice };
+    d->choice = *choice;
     d->prep = prep_fit(&spec, err);
     mem_free(plain);
     if (!d->prep || !in->direction)

@@ -45,6 +45,7 @@ static void a_database_with_stored_searchers_opens_without_them(void **state)
         "INSERT INTO search_state VALUES (1, 7, x'01ff');"
         "DROP TABLE epochs;"
         "DROP TABLE output;"
+        "DROP TABLE pipeline;"
         "PRAGMA user_version = 4;";
     struct store_rig *r = store_rig_new();
 

@@ -91,4 +91,23 @@ int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json
     return 0;
 }
 
+int ctl_trial_pipeline(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
+{
+    json_t *group = json_pack("{s:s, s:i, s:[s,s], s:i, s:i, s:[{s:s, s:i}]}", "type", "number",
+                              "n", 2, "columns", "a", "b", "inputs", 2, "width", 2, "steps", "say",
+                              "standardised", "inputs", 2);
+
+    if (fake_trial(ctl, "trial_pipeline", id, out, err) < 0) {
+        json_decref(group);
+        return -1;
+    }
+    json_decref(*out);
+    *out = json_pack(
+        "{s:I, s:i, s:i, s:s, s:{}, s:{s:s, s:i, s:i, s:i, s:[o], s:[{s:s, s:i, s:[s]}]}}", "trial",
+        (json_int_t)id, "study", 1, "number", 1, "family", "linear", "config", "pipeline", "form",
+        "dense", "columns", 2, "inputs", 2, "width", 2, "groups", group, "dropped", "why",
+        "the target", "n", 1, "columns", "y");
+    return 0;
+}
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "ml/fit/warnings.h"
 #include "ml/metric/metric.h"
+#include "ml/model/pipeline.h"
 #include "trial-runner/worker/params.h"
 
 #include <math.h>
@@ -32,7 +33,24 @@ static json_t *warnings_new(struct ml_data *d, const struct ml_rows_spec *by)
     return list;
 }
 
-char *detail_result_new(const struct family *f, const struct fit_result *r, struct ml_data *warned,
+/* What becomes of the columns; NULL without memory. */
+static json_t *pipeline_new(const struct ml_data *d, const struct family *f)
+{
+    struct err err = { 0 };
+    json_t *o = NULL;
+    struct buf b;
+
+    buf_init(&b, 1 << 18);
+    if (ml_pipeline_json(d, f, &b, &err) == 0)
+        o = jsonx_load(b.data, b.len, "pipeline", &err);
+    if (!o)
+        log_warn("trial.pipeline err=\"%s\"", err.text);
+    buf_fini(&b);
+    return o;
+}
+
+char *detail_result_new(const struct family *f, const struct fit_result *r,
+                        const struct ml_data *prepared, struct ml_data *warned,
                         const struct ml_rows_spec *by)
 {
     json_t *curve = json_array();
@@ -52,6 +70,9 @@ char *detail_result_new(const struct family *f, const struct fit_result *r, stru
     json_t *warnings = warned ? warnings_new(warned, by) : NULL;
     if (warnings)
         json_object_set_new(o, "warnings", warnings);
+    json_t *pipeline = pipeline_new(prepared, f);
+    if (pipeline)
+        json_object_set_new(o, "pipeline", pipeline);
     text = jsonx_dump(o);
     json_decref(o);
     return text;

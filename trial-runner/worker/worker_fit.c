@@ -165,7 +165,8 @@ static void fill(struct msg_event *ev, struct job *j, const struct fit_result *r
     const struct ml_rows_spec by = dataset_rows_spec(&j->run->grant.data);
     /* every study has a baseline, and it ends soon: its report tells the warnings, too */
     bool warns = str_eq(j->family->name, "baseline");
-    ev->detail = detail_result_new(j->family, r, warns ? j->data : NULL, &by);
+    ev->detail =
+        detail_result_new(j->family, r, fit_trial_data(j->fit), warns ? j->data : NULL, &by);
     ev->epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
 }
 

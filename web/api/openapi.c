@@ -104,7 +104,10 @@ static const struct schema schemas[] = {
       "\"properties\":{\"sampler\":" STR ",\"sampler_why\":" TEXT ",\"scheduler\":" STR
       ",\"scheduler_why\":" TEXT ",\"deterministic\":{\"type\":\"boolean\"},\"trials\":" ID
       ",\"open\":{\"type\":\"boolean\"},\"scaled\":{\"type\":\"boolean\"},"
-      "\"lines\":{\"type\":\"array\",\"items\":" REF("PreviewLine") "},\"cost\":" OBJ "}}" },
+      "\"lines\":{\"type\":\"array\",\"items\":" REF("PreviewLine") "},\"preparation\":" ITEMS(
+          "{\"type\":\"object\",\"required\":[\"family\",\"parameter\",\"choices\"],\"properties\":{"
+          "\"family\":" STR ",\"parameter\":" STR ",\"choices\":" ITEMS(STR) "}}") ",\"cost\":" OBJ
+                                                                                   "}}" },
     { "StudyList", JSON, LIST("studies", REF("Study")) },
     { "LeaderboardRow", JSON,
       "{\"type\":\"object\",\"required\":[\"rank\",\"trial\",\"number\",\"family\",\"score\","
@@ -214,6 +217,23 @@ static const struct schema schemas[] = {
       "\"pieces\":" ITEMS("{\"type\":\"object\",\"required\":[\"piece\",\"lease\",\"at\",\"text\"],"
                           "\"properties\":{\"piece\":" ID ",\"lease\":" ID
                           ",\"at\":{\"type\":\"integer\"},\"text\":" STR "}}") "}}" },
+    { "PipelineGroup", JSON, /* columns with the same steps; the names of the first */
+      "{\"type\":\"object\",\"required\":[\"type\",\"n\",\"columns\",\"inputs\",\"steps\"],"
+      "\"properties\":{\"type\":" STR
+      ",\"n\":{\"type\":\"integer\"},\"columns\":" ITEMS(STR) ",\"inputs\":{\"type\":\"integer\"},\"width\":{\"type\":\"integer\"},\"steps\":" ITEMS(
+          "{\"type\":\"object\",\"required\":[\"say\",\"inputs\"],\"properties\":{\"say\":" STR
+          ",\"inputs\":{\"type\":\"integer\"}}}") "}}" },
+    { "Pipeline", JSON,
+      "{\"type\":\"object\",\"nullable\":true,\"required\":[\"form\",\"columns\",\"inputs\","
+      "\"groups\",\"dropped\"],\"properties\":{\"form\":" STR
+      ",\"columns\":{\"type\":\"integer\"},\"inputs\":{\"type\":\"integer\"},"
+      "\"width\":{\"type\":\"integer\"},\"groups\":" ITEMS(REF("PipelineGroup")) ",\"dropped\":" ITEMS(
+          "{\"type\":\"object\",\"required\":[\"why\",\"n\",\"columns\"],\"properties\":{"
+          "\"why\":" STR ",\"n\":{\"type\":\"integer\"},\"columns\":" ITEMS(STR) "}}") "}}" },
+    { "TrialPipeline", JSON,
+      "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"family\",\"pipeline\"],"
+      "\"properties\":{\"trial\":" ID ",\"study\":" ID ",\"number\":" ID ",\"family\":" TEXT
+      ",\"config\":{\"type\":\"object\",\"nullable\":true},\"pipeline\":" REF("Pipeline") "}}" },
     { "Upload", JSON,
       "{\"type\":\"object\",\"required\":[\"id\",\"size\"],\"properties\":{\"id\":" STR
       ",\"size\":{\"type\":\"integer\"}}}" },

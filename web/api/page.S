@@ -22,6 +22,7 @@ web_file_\name\()_end:
     file studies_js, "web/static/studies.js"
     file study_js, "web/static/study.js"
     file board_js, "web/static/board.js"
+    file pipeline_js, "web/static/pipeline.js"
     file filter_js, "web/static/filter.js"
     file chart_js, "web/static/chart.js"
     file scale_js, "web/static/scale.js"

@@ -35,6 +35,7 @@
     X(curve_js, "curve.js", "text/javascript; charset=utf-8")           \
     X(epochs_js, "epochs.js", "text/javascript; charset=utf-8")         \
     X(output_js, "output.js", "text/javascript; charset=utf-8")         \
+    X(pipeline_js, "pipeline.js", "text/javascript; charset=utf-8")     \
     X(columns_js, "columns.js", "text/javascript; charset=utf-8")       \
     X(signin_js, "signin.js", "text/javascript; charset=utf-8")         \
     X(budget_js, "budget.js", "text/javascript; charset=utf-8")         \

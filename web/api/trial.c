@@ -1,4 +1,4 @@
-/* trial.c - trials: list, show, log, epochs, enqueue, kill, retry, download. Each handler reads its
+/* trial.c - trials: list, show, log, epochs, pipeline, enqueue, kill, retry, download. Each handler reads its
  * arguments, calls one function of the controller, and answers with its JSON unchanged. */
 #include "web/api/handlers.h"
 
@@ -68,6 +68,11 @@ static int trial_output(struct web_req *r, struct err *err)
     return web_json(r, 200, out);
 }
 
+static int trial_pipeline(struct web_req *r, struct err *err)
+{
+    return by_id(r, ctl_trial_pipeline, err);
+}
+
 static int trial_kill(struct web_req *r, struct err *err)
 {
     return by_id(r, ctl_trial_kill, err);
@@ -103,6 +108,8 @@ static const struct web_route routes[] = {
       "How the networks of a trial learned, epoch by epoch", NULL, "TrialEpochs" },
     { WEB_GET, "/api/v1/trials/{trial}/output", trial_output, WEB_VIEWERS, 0, "after,limit",
       "What the program of a trial printed, piece by piece", NULL, "TrialOutput" },
+    { WEB_GET, "/api/v1/trials/{trial}/pipeline", trial_pipeline, WEB_VIEWERS, 0, NULL,
+      "What becomes of the table's columns in a trial", NULL, "TrialPipeline" },
     { WEB_POST, "/api/v1/trials/{trial}/kill", trial_kill, WEB_USERS, WEB_WRITE | WEB_JSON_MAY,
       NULL, "Cancel a trial", NULL, "Trial" },
     { WEB_POST, "/api/v1/trials/{trial}/retry", trial_retry, WEB_USERS,

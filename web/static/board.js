@@ -282,6 +282,13 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
       draw();
     },
     outputAt: (r) => (opened === r ? detail.outputAt(r) : 0),
+    /** Shows the pipeline of the opened trial. */
+    showPipeline(r, answer) {
+      if (opened !== r) return;
+      detail.showPipeline(r, answer);
+      openedHeight = 0;
+      draw();
+    },
     opened: () => opened,
     stop() {
       resized.disconnect();

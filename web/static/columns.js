@@ -5,6 +5,7 @@
 import * as api from './api.js';
 import {h, replace, setText} from './dom.js';
 import {count, fixed} from './format.js';
+import {makePipeline} from './pipeline.js';
 
 const SHOWN = 10, FRONT = 1 << 16, HEAD = 20, ENTRY = 56;
 
@@ -39,7 +40,7 @@ function rowOf(column, most) {
 }
 
 export function makeColumns(path, showError) {
-  const body = h('tbody'), note = h('p', { class: 'sub' });
+  const body = h('tbody'), note = h('p', { class: 'sub' }), pipeline = makePipeline();
   const table =
       h('table', { class: 'shares columns' },
         h('caption', { class: 'unseen' }, 'Importance of columns'),
@@ -58,7 +59,7 @@ export function makeColumns(path, showError) {
   const box =
       h('section', { class: 'card', 'aria-labelledby': 'columns-head', hidden: true },
         h('div', { class: 'bar tight' }, h('h2', { id: 'columns-head' }, 'Columns')), table, more,
-        note);
+        note, pipeline.el);
   let schema = null, isAll = false, asked = null, shownOf = null;
 
   function draw() {
@@ -66,7 +67,8 @@ export function makeColumns(path, showError) {
                     .sort((a, b) => b.importance - a.importance);
     const most = Math.max(1e-9, ...all.map((c) => c.importance)),
           unread = all.filter((c) => c.importance === 0).length;
-    box.hidden = !all.length;
+    box.hidden = !all.length && !schema.pipeline;
+    pipeline.update(schema.pipeline, schema.family);
     replace(body, (isAll ? all : all.slice(0, SHOWN)).map((c) => rowOf(c, most)));
     more.hidden = all.length <= SHOWN;
     setText(more, isAll ? 'Show fewer' : `Show all ${count(all.length)}`);

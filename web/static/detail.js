@@ -7,6 +7,7 @@ import {h, patch} from './dom.js';
 import {makeEpochs} from './epochs.js';
 import {duration, value, when} from './format.js';
 import {makeOutput} from './output.js';
+import {makePipeline} from './pipeline.js';
 import {attemptText, reasonText} from './why.js';
 
 function configOf(r) {
@@ -49,12 +50,12 @@ function attemptsOf(attempts) {
 export function makeDetail(span, {onVariant}) {
   const why = h('p', { class: 'trial-why' }), config = h('div'),
         curves = h('div', { class: 'curve-room' }), epochs = makeEpochs(), output = makeOutput(),
-        attempts = h('div'), links = h('p', { class: 'detail-links' });
+        pipeline = makePipeline(), attempts = h('div'), links = h('p', { class: 'detail-links' });
   const tr =
       h('tr', { class: 'detail' },
         h('td', { colspan: span },
-          h('div', { class: 'detail-in' }, why, config, curves, epochs.el, output.el, attempts,
-            links)));
+          h('div', { class: 'detail-in' }, why, config, curves, epochs.el, pipeline.el, output.el,
+            attempts, links)));
   let drawn = null;
 
   return {
@@ -65,6 +66,7 @@ export function makeDetail(span, {onVariant}) {
         patch(attempts, `${r.number}`, () => []);
         epochs.clear();
         output.clear();
+        pipeline.clear();
       }
       drawn = r;
       const text = r.state === 'completed' && !r.detail ? '' : reasonText(r);
@@ -109,6 +111,10 @@ export function makeDetail(span, {onVariant}) {
     /** Shows what the program of this trial printed since then, as the API tells it. */
     showOutput(r, answer) {
       if (drawn === r) output.update(answer);
+    },
+    /** Shows what becomes of the table's columns in this trial, as the API tells it. */
+    showPipeline(r, answer) {
+      if (drawn === r) pipeline.update(answer.pipeline, answer.family);
     },
   };
 }

@@ -436,12 +436,18 @@ export function studyView(root, [ref], showError) {
       const trial = await api.get(`/trials/${row.trial}`);
       if (isStopped) return;
       board.show(row, trial, curvesOf(trial, study));
+      if (trial.info?.pipeline) await showPipeline(row);
       if (trial.epochs) await showEpochs(row);
       if (trial.family === 'own') await showOutput(row);
     } catch (err) {
       trialAt = '';
       quietError(err);
     }
+  }
+
+  async function showPipeline(row) {
+    const answer = await api.get(`/trials/${row.trial}/pipeline`);
+    if (!isStopped) board.showPipeline(row, answer);
   }
 
   async function showEpochs(row) {

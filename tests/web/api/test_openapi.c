@@ -150,6 +150,7 @@ static void requests_and_answers_fit_their_schemas(void **state)
         { "GET", "/api/v1/trials/5/epochs", NULL, "/api/v1/trials/{trial}/epochs" },
         { "GET", "/api/v1/trials/5/output?after=3&limit=20", NULL,
           "/api/v1/trials/{trial}/output" },
+        { "GET", "/api/v1/trials/5/pipeline", NULL, "/api/v1/trials/{trial}/pipeline" },
         { "POST", "/api/v1/uploads", NULL, "/api/v1/uploads" },
         { "GET", "/api/v1/datasets", NULL, "/api/v1/datasets" },
         { "POST", "/api/v1/datasets", "{\"name\":\"a\",\"blob\":\"b\"}", "/api/v1/datasets" },
