@@ -70,7 +70,7 @@ ok "what is no trial is told how one is written" says 2 'write STUDY/NUMBER' "$A
 ok "run saves NAME.assay" says 0 'saved one.assay' "$ASSAY" run one.yaml --dir own
 ok "of the table, where the spec has no name" says 0 'saved t.assay' "$ASSAY" run bare.yaml --dir own
 ok "of the study, where that name was taken" says 0 'saved t-2.assay' "$ASSAY" run bare.yaml --dir own
-ok "show says the budget" says 0 '3 trials (2 ended)' "$ASSAY" show two
+ok "show says the budget" says 0 '3 trials (3 ended)' "$ASSAY" show two
 ok "dates say their zone" grep -Eq 'created +2[0-9-]+ [0-9:]+ UTC' said
 brackets_once() { [ "$("$ASSAY" show two --json | jq '[.. | objects | select(has("brackets"))] | length')" = 1 ]; }
 ok "show --json holds the brackets once" brackets_once
