@@ -77,7 +77,7 @@ struct fit_trial {
     bool is_holdout;
     enum family_resource resource;
     struct ml_reduce *reduce; /* fit_trial_joins; NULL = it is trained by this process alone */
-    int folds; /* 1 for holdout */
+    int folds;                /* 1 for holdout */
     enum metric_id select;
     /* of each fold only the held-out rows are kept */
     struct fold_rows rows[SPLIT_MAX_FOLDS];

@@ -158,8 +158,8 @@ static void unknown_names_are_refused_with_the_nearest(void **state)
 
 static void only_machine_reasons_requeue(void **state)
 {
-    static const char *const machine[] = { "worker_died", "runner_lost", "device", "drained",
-                                           "data",        "rank_lost" };
+    static const char *const machine[] = { "worker_died", "runner_lost", "device",
+                                           "drained",     "data",        "rank_lost" };
 
     (void)state;
     for (int i = 0; i < TR_REASONS; i++) {

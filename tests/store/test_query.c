@@ -55,7 +55,7 @@ static void no_statement_scans_a_table_unasked(void **state)
 
             /* The rows of a subquery were found by its own plan, which has a line of its own. */
             if (strstr(plan, "SCAN") && !strstr(plan, "USING INDEX task_open") &&
-                !strstr(plan, "SCAN (subquery"))
+                !strstr(plan, "SCAN (subquery") && !strstr(plan, "SCAN CONSTANT ROW"))
                 fail_msg("%s\n    %s", sql_text[id], plan);
             if (strstr(plan,
                        "TEMP B-TREE") && /* each sorts little or is asked once in a long while: */
