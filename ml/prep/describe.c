@@ -134,7 +134,7 @@ static void say_parts(const struct describing *d, int step, struct group *g)
     char text[SAY] = "", part[STEP_NAME];
     size_t n = 0;
 
-    for (int i = d->input[step]; i < p->n_cols && p->cols[i].step == step; i++) {
+    for (int i = d->input[step]; p->cols && i < p->n_cols && p->cols[i].step == step; i++) {
         p->steps[step].ops->part_name(&p->steps[step], p->cols[i].part, part);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? ", " : "parts: ", part);
         if (n >= sizeof text)

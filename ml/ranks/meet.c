@@ -125,10 +125,22 @@ static void start_hash(const struct rank_link *l, uint8_t out[SHA256_BYTES])
     sha256_end(&h, out);
 }
 
+/* The address that a socket is bound to, and its port. */
+static int bound_to(int fd, struct sockaddr_storage *a, uint32_t *port, struct err *err)
+{
+    socklen_t n = sizeof *a;
+
+    memset(a, 0, sizeof *a);
+    if (getsockname(fd, (struct sockaddr *)a, &n) < 0)
+        return err_set(err, ERR_DEVICE, "getsockname: %s", strerror(errno));
+    *port = ntohs(a->ss_family == AF_INET6 ? ((struct sockaddr_in6 *)a)->sin6_port
+                                           : ((struct sockaddr_in *)a)->sin_port);
+    return 0;
+}
+
 static int greet_make(const struct rank_link *l, struct greet *g, struct err *err)
 {
     struct sockaddr_storage a;
-    socklen_t n = sizeof a;
 
     memset(g, 0, sizeof *g);
     memcpy(g->magic, magic, sizeof magic);
@@ -139,10 +151,8 @@ static int greet_make(const struct rank_link *l, struct greet *g, struct err *er
     g->trial = l->conf.trial;
     g->fence = l->conf.fence;
     start_hash(l, g->start);
-    if (getsockname(l->listen_fd, (struct sockaddr *)&a, &n) < 0)
-        return err_set(err, ERR_DEVICE, "getsockname: %s", strerror(errno));
-    g->port = ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
-                                            : ((struct sockaddr_in *)&a)->sin_port);
+    if (bound_to(l->listen_fd, &a, &g->port, err) < 0)
+        return -1;
     return nonce_make(g->nonce, err);
 }
 
@@ -248,7 +258,7 @@ int rank_link_listen(struct rank_link *l, const char *host, char address[RANK_AD
                               .ai_flags = AI_PASSIVE },
                     *found = NULL;
     struct sockaddr_storage a;
-    socklen_t n = sizeof a;
+    uint32_t port = 0;
     int rc = getaddrinfo(host, "0", &hints, &found), fd = -1;
 
     CHECK(l->listen_fd < 0);
@@ -257,7 +267,7 @@ int rank_link_listen(struct rank_link *l, const char *host, char address[RANK_AD
                        gai_strerror(rc));
     fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) < 0 || listen(fd, CALLERS) < 0 ||
-        getsockname(fd, (struct sockaddr *)&a, &n) < 0) {
+        bound_to(fd, &a, &port, NULL) < 0) {
         err_set(err, ERR_DEVICE, "cannot listen at \"%.80s\": %s", host, strerror(errno));
         freeaddrinfo(found);
         if (fd >= 0)
@@ -266,10 +276,7 @@ int rank_link_listen(struct rank_link *l, const char *host, char address[RANK_AD
     }
     freeaddrinfo(found);
     l->listen_fd = fd;
-    address_write(&a,
-                  ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
-                                                : ((struct sockaddr_in *)&a)->sin_port),
-                  address);
+    address_write(&a, port, address);
     return 0;
 }
 
@@ -351,6 +358,7 @@ static void caller_turn(struct rank_link *l, struct caller *c, bool has_bytes, s
     if (rc == 1 && l->peer[c->greet.rank].fd < 0) {
         struct sockaddr_storage a;
         socklen_t n = sizeof a;
+        memset(&a, 0, sizeof a);
         if (getpeername(c->fd, (struct sockaddr *)&a, &n) == 0) {
             address_write(&a, c->greet.port, places[c->greet.rank].address);
             l->peer[c->greet.rank].fd = c->fd;
