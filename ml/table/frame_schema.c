@@ -46,7 +46,7 @@ static bool may_be_codes(const struct frame *f, int col)
     const struct frame_col *c = &f->cols[col];
 
     return c->kind == FRAME_PLAIN && c->distinct >= CODES_LEAST &&
-           c->distinct * CODES_LEAST_ROWS <= f->rows - c->missing &&
+           c->distinct <= (f->rows - c->missing) / CODES_LEAST_ROWS &&
            are_whole(f, col, MIN(f->rows, CODES_LOOK));
 }
 

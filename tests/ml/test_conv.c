@@ -50,8 +50,8 @@ static float by_definition(const struct conv *g, const float *image, const float
 
 static float *convolve(const struct conv *g, const float *image, const float *w)
 {
-    float *spread = malloc((size_t)conv_spread_floats(g) * sizeof *spread);
-    float *out = malloc((size_t)(g->h * g->w * g->pad) * sizeof *out);
+    float *spread = calloc((size_t)conv_spread_floats(g), sizeof *spread);
+    float *out = calloc((size_t)g->h * (size_t)g->w * (size_t)g->pad, sizeof *out);
 
     assert_true(spread && out);
     conv_spread(g, image, g->c, spread);

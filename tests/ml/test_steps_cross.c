@@ -104,10 +104,10 @@ static void values_of(const struct made *m, struct prep_view *v, int64_t n, floa
 {
     struct err err = { 0 };
     struct prep_dense d;
-    int at;
+    int at = 0;
 
-    if (!v || prep_dense_make(v, 0, n, &d, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_non_null(v);
+    assert_int_equal(prep_dense_make(v, 0, n, &d, &err), 0);
     prep_dense_of(m->p, cross_input(m->p), &at);
     for (int64_t i = 0; i < n; i++)
         out[i] = d.x[i * d.stride + at];

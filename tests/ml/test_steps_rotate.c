@@ -178,9 +178,9 @@ static void bands_along_directions_are_found(void **state)
         struct err err = { 0 };
         struct prep_view *v = prep_view_new(m->p, m->f, &err);
         struct prep_dense d;
-        if (!v || prep_dense_make(v, 0, ROWS, &d, &err) < 0)
-            fail_msg("%s", err.text);
-        int c;
+        assert_non_null(v);
+        assert_int_equal(prep_dense_make(v, 0, ROWS, &d, &err), 0);
+        int c = 0;
         assert_int_equal(prep_dense_of(m->p, at, &c), 1);
         for (int r = 0; r < ROWS; r++) {
             double x = d.x[r * d.stride + c];

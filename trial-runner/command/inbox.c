@@ -143,7 +143,7 @@ static void take_report(struct inbox *d, struct inbox_call *c, const char *body)
 
 static void serve(struct inbox *d, struct inbox_call *c, const char *body)
 {
-    char auth[80];
+    char auth[80] = "";
 
     header(c->text, "authorization", auth, sizeof auth);
     if (!is_token(d, auth))

@@ -124,7 +124,7 @@ json_t *job_state_json(const struct job *j)
             json_object_set_new(values, key, json_real(j->values[i]));
     }
     return json_pack("{s:o, s:I}", "values", values, "spent_ms",
-                     (json_int_t)(j->before_ms + job_spent_ms(j)));
+                     (json_int_t)j->before_ms + job_spent_ms(j));
 }
 
 void job_state_load(struct job *j, const json_t *state)

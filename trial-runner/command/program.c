@@ -251,9 +251,11 @@ static bool proc_read(pid_t pid, struct proc *out)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    end = strrchr(text, ')');
-    if (!end || sscanf(end + 1, " %c %d", &state, &parent) != 2)
+    end = strrchr(text, ')'); /* the name may hold ')' itself */
+    if (!end || strlen(end) < strlen(") S 1"))
         return false;
+    state = end[2];
+    parent = (int)strtol(end + 3, NULL, 10);
     *out = (struct proc){ .pid = pid, .parent = parent, .is_zombie = state == 'Z' || state == 'X' };
     return true;
 }

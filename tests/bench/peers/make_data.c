@@ -270,8 +270,8 @@ static void images(int64_t rows, const char *dir)
         double dx = (double)rng_below(&r, 2 * MOVED + 1) - MOVED,
                dy = (double)rng_below(&r, 2 * MOVED + 1) - MOVED;
         for (int c = 0; c < t.n_cols; c++) {
-            double v = spots(how[k], (double)(c % SIDE) - dx, (double)(c / SIDE) - dy) +
-                       0.8 * rng_normal(&r);
+            int line = c / SIDE, place = c % SIDE;
+            double v = spots(how[k], place - dx, line - dy) + 0.8 * rng_normal(&r);
             t.cols[c].v[i] = (double)(float)v;
         }
         t.cols[t.n_cols].v[i] = k;
