@@ -23,7 +23,7 @@ struct cells_text {
     uint32_t n;
 };
 
-enum { CELLS_MISSING_INDEX = UINT32_MAX };
+#define CELLS_MISSING_INDEX UINT32_MAX
 
 struct cells {
     enum cells_kind kind;
