@@ -46,26 +46,32 @@ static int head(struct buf *out, const char *name, const char *type, const char 
     return buf_addf(out, err, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static int metric(struct buf *out, const char *name, const char *type, const char *help,
-                  int64_t value, struct err *err)
+/* One number of ours: its name gets "assay_" in front. */
+static int sample(struct buf *out, const char *name, const char *type, const char *help,
+                  const char *value, struct err *err)
 {
     char whole[80];
 
     (void)!snprintf(whole, sizeof whole, "assay_%s", name);
-    return head(out, whole, type, help, err) < 0
-               ? -1
-               : buf_addf(out, err, "%s %" PRId64 "\n", whole, value);
+    return head(out, whole, type, help, err) < 0 ? -1 : buf_addf(out, err, "%s %s\n", whole, value);
+}
+
+static int metric(struct buf *out, const char *name, const char *type, const char *help,
+                  int64_t value, struct err *err)
+{
+    char text[24];
+
+    (void)!snprintf(text, sizeof text, "%" PRId64, value);
+    return sample(out, name, type, help, text, err);
 }
 
 static int seconds(struct buf *out, const char *name, const char *type, const char *help,
                    int64_t us, struct err *err)
 {
-    char whole[80];
+    char text[32];
 
-    (void)!snprintf(whole, sizeof whole, "assay_%s", name);
-    return head(out, whole, type, help, err) < 0
-               ? -1
-               : buf_addf(out, err, "%s %.6f\n", whole, (double)us / 1e6);
+    (void)!snprintf(text, sizeof text, "%.6f", (double)us / 1e6);
+    return sample(out, name, type, help, text, err);
 }
 
 static int counters(const struct ctl *ctl, struct buf *out, struct err *err)
