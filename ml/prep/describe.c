@@ -143,6 +143,19 @@ static void say_parts(const struct describing *d, int step, struct group *g)
     say_add(g, d->inputs[step], text);
 }
 
+/* "part 1 of the code: mean of the target, and how often it occurs" */
+static void say_code(const struct describing *d, int step, struct group *g)
+{
+    const struct prep_step *s = &d->in->prep->steps[step];
+    char part[STEP_NAME], text[SAY];
+
+    s->ops->part_name(s, 0, part);
+    part[strcspn(part, ":")] = '\0';
+    snprintf(text, sizeof text, "%.100s of the code: mean of the target, and how often it occurs",
+             part);
+    say_add(g, d->inputs[step], text);
+}
+
 static void say_step(const struct describing *d, int step, struct group *g)
 {
     const struct prep *p = d->in->prep;
@@ -158,6 +171,8 @@ static void say_step(const struct describing *d, int step, struct group *g)
     else if (s->ops == &step_words)
         say_add(g, d->inputs[step],
                 is_list ? "what its items say of the target" : "what its words say of the target");
+    else if (s->ops == &step_parts)
+        say_code(d, step, g);
     else if (s->ops == &step_items)
         say_add(g, d->inputs[step], "counts of its items");
     else

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "ml/prep/cross_screen.h"
 #include "ml/prep/pair_screen.h"
+#include "ml/prep/parts_screen.h"
 #include "ml/prep/rotate_screen.h"
 #include "ml/prep/step_column.h"
 
@@ -16,7 +17,7 @@ enum { MOST_DATES = 5 };
 static const struct step_ops *const step_kinds[] = { &step_levels, &step_cross,   &step_codes,
                                                      &step_date,   &step_between, &step_pair,
                                                      &step_rotate, &step_text,    &step_items,
-                                                     &step_words };
+                                                     &step_words,  &step_parts };
 
 /* What is tried on each column of a type and kind, in this order. */
 static const struct {
@@ -147,6 +148,31 @@ static bool *codes_of(const struct prep *p)
     return is_code;
 }
 
+/* The parts of columns of codes. */
+static int parts_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    int rc = 0;
+
+    if (!spec->target || spec->target->n_classes >= 3 ||
+        spec->choice.of[PREP_OF_LEVELS] == LEVELS_PLAIN)
+        return 0;
+    for (int i = 0; i < spec->frame->n_cols && rc == 0; i++) {
+        const struct frame_col *c = &spec->frame->cols[i];
+        struct code_part parts[PARTS_MOST];
+        struct code_form form;
+        bool suits = !is_skipped(spec, i) && c->type == FRAME_CATEGORICAL &&
+                     (c->kind == FRAME_PLAIN || c->kind == FRAME_TEXT);
+        int found = suits ? parts_screen(spec, i, &form, parts) : 0;
+        for (int k = 0; k < found && rc == 0; k++) {
+            const struct step_fit in = {
+                .spec = spec, .n_cols = 1, .col = { i }, .form = &form, .part = parts[k], .prep = p
+            };
+            rc = step_put(&in, p, &step_parts, err);
+        }
+    }
+    return rc;
+}
+
 /* Combinations of columns of few levels. */
 static int crosses_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
@@ -218,7 +244,8 @@ int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
                                           step_try(spec, p, &step_text, i, err) < 0))
             return -1;
     }
-    if (between_dates(spec, p, err) < 0 || crosses_fit(spec, p, err) < 0)
+    if (between_dates(spec, p, err) < 0 || parts_fit(spec, p, err) < 0 ||
+        crosses_fit(spec, p, err) < 0)
         return -1;
     return quantities_fit(spec, p, err);
 }

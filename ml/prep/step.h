@@ -13,6 +13,7 @@
 
 #include "ml/prep/prep_private.h"
 #include "ml/prep/step_ops.h"
+#include "ml/text/code.h"
 
 /* What a step is fitted to. */
 struct step_fit {
@@ -22,6 +23,9 @@ struct step_fit {
     /* of step_pair: the operation (pair_screen.h); of step_rotate: the directions */
     int choice;
     const struct rotation *rotation;
+    /* of step_parts: which part of which codes */
+    const struct code_form *form;
+    struct code_part part;
     /* the preparation so far: its plain inputs are fitted */
     const struct prep *prep;
 };
@@ -35,7 +39,7 @@ struct step_view {
 
 /* The words of steps are in model files and in what people read: they must not change. */
 extern const struct step_ops step_levels, step_codes, step_cross, step_date, step_between,
-    step_pair, step_rotate, step_text, step_items, step_words;
+    step_pair, step_rotate, step_text, step_items, step_words, step_parts;
 
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };

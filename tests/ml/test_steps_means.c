@@ -1,6 +1,6 @@
-/* test_steps_cross.c - combinations of two small categories: those that matter are found, those of noise and of sums of
- * effects are not; no row's value knows its own target; levels that are missing or new have values of their own; bytes come
- * back. */
+/* test_steps_means.c - steps that make means of the target: of combinations of two small categories, and of the parts of
+ * codes. Those that matter are found, those of noise (and of sums of effects) are not; no row's value knows its own target;
+ * levels that are missing or new have values of their own; bytes come back. */
 #include "tests/ml/csv_rig.h"
 
 #include "base/buf.h"
@@ -12,7 +12,33 @@
 
 enum { ROWS = 4000, LEVELS = 12 };
 
+/* How a row's two levels a and b are written, and the step that shall find them. */
+struct kind {
+    const char *step, *head;
+    void (*put)(struct buf *out, int i, int a, int b, struct rng *rng);
+};
+
+static void cross_put(struct buf *out, int i, int a, int b, struct rng *rng)
+{
+    (void)rng;
+    assert_int_equal(i % 40 ? buf_addf(out, NULL, "a%d", a) : 0, 0);
+    assert_int_equal(buf_addf(out, NULL, ",b%d", b), 0);
+}
+
+/* Nearly every code is there once. */
+static void code_put(struct buf *out, int i, int a, int b, struct rng *rng)
+{
+    if (i % 40)
+        assert_int_equal(
+            buf_addf(out, NULL, "P%c-%02d-%04d", 'A' + a, b, (int)rng_below(rng, 9999)), 0);
+}
+
+static const struct kind kinds[] = { { "cross", "a,b,x\n", cross_put },
+                                     { "parts", "code,x\n", code_put } };
+enum { CROSS, PARTS, KINDS };
+
 struct made {
+    const struct kind *kind;
     struct frame *f;
     struct prep *p;
     double y[ROWS];
@@ -20,7 +46,7 @@ struct made {
     uint8_t part[ROWS];
 };
 
-static struct made *made_new(double (*target)(int a, int b, double e))
+static struct made *made_new(int kind, double (*target)(int a, int b, double e))
 {
     struct made *m = mem_zalloc(sizeof *m);
     struct err err = { 0 };
@@ -28,15 +54,16 @@ static struct made *made_new(double (*target)(int a, int b, double e))
     struct buf b;
 
     rng_init(&rng, 8, 0);
+    m->kind = &kinds[kind];
     buf_init(&b, 1 << 20);
-    assert_int_equal(buf_adds(&b, "a,b,x\n", NULL), 0);
+    assert_int_equal(buf_adds(&b, m->kind->head, NULL), 0);
     for (int i = 0; i < ROWS; i++) {
         m->a[i] = (int)rng_below(&rng, LEVELS);
         m->b[i] = (int)rng_below(&rng, LEVELS);
         m->part[i] = (uint8_t)rng_below(&rng, PREP_PARTS);
         m->y[i] = target(m->a[i], m->b[i], rng_normal(&rng));
-        assert_int_equal(i % 40 ? buf_addf(&b, NULL, "a%d", m->a[i]) : 0, 0);
-        assert_int_equal(buf_addf(&b, NULL, ",b%d,%.4f\n", m->b[i], rng_normal(&rng)), 0);
+        m->kind->put(&b, i, m->a[i], m->b[i], &rng);
+        assert_int_equal(buf_addf(&b, NULL, ",%.4f\n", rng_normal(&rng)), 0);
     }
     m->f = csv_frame(b.data, NULL);
     buf_fini(&b);
@@ -55,11 +82,12 @@ static void made_free(struct made *m)
     mem_free(m);
 }
 
-static int cross_input(const struct prep *p)
+/* The first input of the step; -1 = none. */
+static int input_of(const struct made *m)
 {
-    for (int i = 0; i < prep_inputs(p); i++) {
-        const char *step = prep_input_step(p, i);
-        if (step && strcmp(step, "cross") == 0)
+    for (int i = 0; i < prep_inputs(m->p); i++) {
+        const char *step = prep_input_step(m->p, i);
+        if (step && strcmp(step, m->kind->step) == 0)
             return i;
     }
     return -1;
@@ -87,15 +115,43 @@ static void only_combinations_that_matter_are_found(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(no); i++) {
-        struct made *m = made_new(no[i]);
-        assert_int_equal(cross_input(m->p), -1);
+        struct made *m = made_new(CROSS, no[i]);
+        assert_int_equal(input_of(m), -1);
         made_free(m);
     }
-    struct made *m = made_new(cells);
-    int at = cross_input(m->p), column[PREP_SOURCES];
+    struct made *m = made_new(CROSS, cells);
+    int at = input_of(m), column[PREP_SOURCES];
     assert_true(at >= 0);
     assert_string_equal(prep_input_name(m->p, at), "a, b: mean of target");
     assert_int_equal(prep_input_columns(m->p, at, column), 2);
+    made_free(m);
+}
+
+/* Of codes: the parts that matter, and no others. */
+static double first_only(int a, int b, double e)
+{
+    (void)b;
+    return 2 * sin(a * 17) + 0.5 * e;
+}
+
+static void only_parts_of_codes_that_matter_are_found(void **state)
+{
+    struct made *m = made_new(PARTS, noise);
+
+    (void)state;
+    assert_int_equal(input_of(m), -1);
+    made_free(m);
+    m = made_new(PARTS, first_only);
+    int at = input_of(m);
+    assert_true(at >= 0);
+    assert_string_equal(prep_input_name(m->p, at), "code: part 1: mean of target");
+    /* its frequency, and no further part */
+    for (int i = at + 2; i < prep_inputs(m->p); i++)
+        assert_null(strstr(prep_input_name(m->p, i), "part"));
+    made_free(m);
+    m = made_new(PARTS, sum);
+    at = input_of(m);
+    assert_true(at >= 0 && input_of(m) + 4 <= prep_inputs(m->p)); /* two parts at least */
     made_free(m);
 }
 
@@ -108,21 +164,20 @@ static void values_of(const struct made *m, struct prep_view *v, int64_t n, floa
 
     assert_non_null(v);
     assert_int_equal(prep_dense_make(v, 0, n, &d, &err), 0);
-    prep_dense_of(m->p, cross_input(m->p), &at);
+    prep_dense_of(m->p, input_of(m), &at);
     for (int64_t i = 0; i < n; i++)
         out[i] = d.x[i * d.stride + at];
     prep_dense_fini(&d);
     prep_view_free(v);
 }
 
-static void no_value_knows_its_own_target(void **state)
+static void no_value_knows_its_own_target_of(int kind)
 {
-    struct made *m = made_new(cells);
+    struct made *m = made_new(kind, cells);
     const struct prep_target t = { .y = m->y, .part = m->part };
     static float before[ROWS], after[ROWS];
     int others = 0;
 
-    (void)state;
     values_of(m, prep_view_fold(m->p, m->f, &t, NULL, NULL), ROWS, before);
     for (int i = 7; i < ROWS; i += 911) {
         m->y[i] += 3;
@@ -136,10 +191,17 @@ static void no_value_knows_its_own_target(void **state)
     made_free(m);
 }
 
+static void no_value_knows_its_own_target(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        no_value_knows_its_own_target_of(k);
+}
+
 /* A table to predict: values follow the cells; what is missing or new is near the mean. */
 static void other_tables_get_the_values_of_their_cells(void **state)
 {
-    struct made *m = made_new(cells);
+    struct made *m = made_new(CROSS, cells);
     struct frame *f = csv_frame("a,b,x\na1,b2,0\na5,b7,0\n,b2,0\nnew,b2,0\na1,new,0\n", NULL);
     struct err err = { 0 };
     float z[5];
@@ -153,13 +215,29 @@ static void other_tables_get_the_values_of_their_cells(void **state)
     made_free(m);
 }
 
-static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
+static void new_codes_get_the_values_of_their_parts(void **state)
 {
-    struct made *m = made_new(cells);
+    struct made *m = made_new(PARTS, first_only);
+    struct frame *f =
+        csv_frame("code,x\nPB-03-77777,0\nPF-99-1,0\n,0\nPZ-01-0001,0\nhello,0\n", NULL);
+    struct err err = { 0 };
+    float z[5];
+
+    (void)state;
+    values_of(m, prep_view_new(m->p, f, &err), 5, z);
+    assert_true((z[0] > 0) == (first_only(1, 0, 0) > 0) && fabsf(z[0]) > 0.2F);
+    assert_true((z[1] > 0) == (first_only(5, 0, 0) > 0));
+    assert_true(fabsf(z[3]) < 0.2F && z[3] == z[4]); /* new, and of another form */
+    frame_close(f);
+    made_free(m);
+}
+
+static void bytes_come_back_of(int kind)
+{
+    struct made *m = made_new(kind, cells);
     struct err err = { 0 };
     struct buf a, b;
 
-    (void)state;
     buf_init(&a, 1 << 22);
     buf_init(&b, 1 << 22);
     assert_int_equal(prep_save(m->p, &a, &err), 0);
@@ -184,12 +262,21 @@ static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
     made_free(m);
 }
 
+static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KINDS; k++)
+        bytes_come_back_of(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_combinations_that_matter_are_found),
+        cmocka_unit_test(only_parts_of_codes_that_matter_are_found),
         cmocka_unit_test(no_value_knows_its_own_target),
         cmocka_unit_test(other_tables_get_the_values_of_their_cells),
+        cmocka_unit_test(new_codes_get_the_values_of_their_parts),
         cmocka_unit_test(bytes_come_back_and_damaged_ones_do_no_harm),
     };
 
