@@ -5,9 +5,8 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "ml/math/fmath.h"
 #include "ml/math/sort.h"
+#include "ml/model/repeats.h"
 #include "ml/model/split.h"
 
 #include <math.h>
@@ -15,7 +14,7 @@
 
 /* KEYS, INPUTS: at most so many columns are looked at as keys, and as inputs of each. A key has
  * LEAST_GROUPS values or more, with LEAST_SIZE to MOST_SIZE rows on average. */
-enum { BLOCK = 4096, KEYS = 5, INPUTS = 50, KEY_ROWS = 50000, LEAST_GROUPS = 20, STRETCHES = 20 };
+enum { KEYS = 5, INPUTS = 50, KEY_ROWS = 50000, LEAST_GROUPS = 20, STRETCHES = 20 };
 #define LEAST_SIZE 2.0
 #define MOST_SIZE  50.0
 /* Variance within groups as a share of all variance: below these the rows resemble one another. */
@@ -29,41 +28,18 @@ enum { BLOCK = 4096, KEYS = 5, INPUTS = 50, KEY_ROWS = 50000, LEAST_GROUPS = 20,
 
 /* ---- rows that repeat ---- */
 
-static void hash_column(const struct frame *f, int col, int64_t rows, uint64_t *hash)
-{
-    double v[BLOCK];
-    int32_t code[BLOCK];
-
-    for (int64_t from = 0; from < rows; from += BLOCK) {
-        int64_t n = MIN(rows - from, BLOCK);
-        if (f->cols[col].type == FRAME_NUMERIC)
-            frame_numbers(f, col, from, n, v);
-        else
-            frame_codes(f, col, from, n, code);
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t x = f->cols[col].type != FRAME_NUMERIC ? (uint64_t)(int64_t)code[i]
-                         : isnan(v[i])                      ? UINT64_MAX
-                                                            : ml_key_f64(v[i]);
-            hash[from + i] = rng_mix(hash[from + i], x);
-        }
-    }
-}
-
-/* Hashes rows by their inputs and target. False where so few different rows are possible that
- * repeats mean nothing. */
+/* Hashes rows by their inputs and target. False where repeats mean nothing. */
 static bool hash_rows(const struct warn_work *w, int64_t rows, uint64_t *hash)
 {
     const struct frame *f = w->d->spec.frame;
-    double possible = 0;
+    bool *is_used = mem_array((size_t)f->n_cols + 1, sizeof *is_used);
 
-    for (int c = 0; c < f->n_cols; c++) {
-        bool is_target = strcmp(f->cols[c].name, w->d->spec.target) == 0;
-        if (!is_target && (!warn_is_candidate(w, c) || !warn_is_input(w, c)))
-            continue;
-        hash_column(f, c, rows, hash);
-        possible += fm_log_d((double)MAX(f->cols[c].distinct, 1));
-    }
-    return possible > fm_log_d((double)f->rows) + fm_log_d(1000.0);
+    for (int c = 0; c < f->n_cols; c++)
+        is_used[c] = strcmp(f->cols[c].name, w->d->spec.target) == 0 ||
+                     (warn_is_candidate(w, c) && warn_is_input(w, c));
+    bool tells = repeats_hash(f, is_used, rows, hash);
+    mem_free(is_used);
+    return tells;
 }
 
 int warn_of_repeats(struct warn_work *w, struct err *err)
@@ -75,6 +51,11 @@ int warn_of_repeats(struct warn_work *w, struct err *err)
     int64_t m = 0, trained = 0, apart = 0;
     int rc = hash && row ? 0 : err_set(err, ERR_NOMEM, "no memory to compare rows");
 
+    if (d->n_joined > 0)
+        warn(w, "repeats", NULL,
+             "%lld of %lld rows are there more than once: equal rows are kept in one fold, so that "
+             "no row is judged by a model that has seen it.",
+             (long long)d->n_joined, (long long)d->rows);
     if (rc < 0 || d->time || !hash_rows(w, rows, hash))
         goto out;
     for (int64_t i = 0; i < rows; i++) {

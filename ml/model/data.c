@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/model/data_private.h"
+#include "ml/model/repeats.h"
 #include "ml/model/row_columns.h"
 #include "ml/model/split.h"
 #include "ml/model/target.h"
@@ -84,6 +85,14 @@ static int times_take(struct ml_data *d, struct err *err)
     return 0;
 }
 
+static int repeats_take(struct ml_data *d, struct err *err)
+{
+    const struct repeats_in in = { d->spec.frame, d->spec.target, d->spec.by.weights, d->k_folds };
+
+    d->n_joined = repeats_join(&in, d->fold, &d->shared->first, err);
+    return d->n_joined < 0 ? -1 : 0;
+}
+
 static int fold_make(struct ml_data *d, struct err *err)
 {
     struct split_in in = { .task = d->spec.task,
@@ -106,7 +115,7 @@ static int fold_make(struct ml_data *d, struct err *err)
     }
     in.y = d->y;
     if (!is_given(d->spec.by.groups))
-        return split_make(&in, &d->k_folds, d->fold, err);
+        return split_make(&in, &d->k_folds, d->fold, err) < 0 ? -1 : repeats_take(d, err);
     if (row_groups(d->spec.frame, d->spec.by.groups, &group, &in.n_groups, err) == 0) {
         in.group = group;
         rc = split_make_groups(&in, &d->k_folds, d->fold, err);
@@ -175,17 +184,21 @@ static int data_target(struct ml_data *d, struct err *err)
 
 #define PART_KEY 0x7061727473ull /* "parts": keeps these draws apart from the split's own */
 
-/* The parts of prep_target: drawn row by row; but rows of one group stay in one part, as they stay
- * in one fold. */
+/* The parts of prep_target: drawn row by row; but rows of one group, and equal rows that were
+ * joined, stay in one part, as they stay in one fold. */
 static void parts_take(const struct ml_data *d)
 {
     bool is_grouped = is_given(d->spec.by.groups) && d->k_folds > 2;
+    uint32_t *first = d->shared->first;
 
     d->shared->part = mem_alloc((size_t)d->rows + 1);
     for (int64_t i = 0; i < d->rows; i++) {
-        uint64_t drawn = rng_mix(rng_mix(d->spec.split_seed, PART_KEY), (uint64_t)i);
+        uint64_t row = first ? first[i] : (uint64_t)i;
+        uint64_t drawn = rng_mix(rng_mix(d->spec.split_seed, PART_KEY), row);
         d->shared->part[i] = (uint8_t)((is_grouped ? d->fold[i] : drawn >> 11) % PREP_PARTS);
     }
+    mem_try_free(first);
+    d->shared->first = NULL;
 }
 
 /* Turns the target into the unit that is learnt. A deviance needs the target as it is; rmsle is the

@@ -109,6 +109,9 @@ struct ml_data {
     char *weights_name;
     /* Rows that have a target but are left out, because they have no time or the weight 0. */
     int64_t n_left_out;
+    /* Rows that repeat and would be in another fold than the first of their kind, but are kept with
+     * it (repeats.h). */
+    int64_t n_joined;
     /* fitted on the training rows of all folds, as `choice` wants it */
     struct prep *prep;
     struct prep_choice choice;

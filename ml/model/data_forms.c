@@ -50,6 +50,7 @@ void ml_shared_free(struct ml_data *d)
     mem_free(s->images);
     if (!s->base) {
         mem_free(s->part);
+        mem_try_free(s->first);
         mem_try_free(s->use);
         ml_inputs_free(s->inputs);
         pthread_mutex_destroy(&s->variants_lock);

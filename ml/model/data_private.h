@@ -34,6 +34,7 @@ struct ml_shared {
     struct ml_data *base; /* NULL = it is no variant */
     uint8_t *use;         /* [rows] 1 = training row */
     uint8_t *part;        /* [rows] of supervised steps (prep_target) */
+    uint32_t *first;      /* [rows] of repeats_join, while the data is opened; else NULL */
     struct ml_inputs *inputs;
     /* How many trials use the variant. */
     int users;

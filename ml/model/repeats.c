@@ -1,0 +1,153 @@
+/* repeats.c - see repeats.h. */
+#include "ml/model/repeats.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/math/fmath.h"
+#include "ml/math/sort.h"
+#include "ml/model/split.h"
+
+#include <math.h>
+#include <string.h>
+
+/* LEAST_SHARE: one row in so many repeats in another fold. */
+enum { BLOCK = 4096, LEAST_ROWS = 10, LEAST_SHARE = 100 };
+/* A number that differs in so many rows leaves too few that can repeat. */
+#define NEARLY_ALL 0.995
+
+static void hash_column(const struct frame *f, int col, int64_t rows, uint64_t *hash)
+{
+    double v[BLOCK];
+    int32_t code[BLOCK];
+
+    for (int64_t from = 0; from < rows; from += BLOCK) {
+        int64_t n = MIN(rows - from, BLOCK);
+        if (f->cols[col].type == FRAME_NUMERIC)
+            frame_numbers(f, col, from, n, v);
+        else
+            frame_codes(f, col, from, n, code);
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t x = f->cols[col].type != FRAME_NUMERIC ? (uint64_t)(int64_t)code[i]
+                         : isnan(v[i])                      ? UINT64_MAX
+                                                            : ml_key_f64(v[i]);
+            hash[from + i] = rng_mix(hash[from + i], x);
+        }
+    }
+}
+
+bool repeats_hash(const struct frame *f, const bool *is_used, int64_t rows, uint64_t *hash)
+{
+    double possible = 0;
+
+    for (int c = 0; c < f->n_cols; c++) {
+        if (is_used[c])
+            possible += fm_log_d((double)MAX(f->cols[c].distinct, 1));
+    }
+    if (!(possible > fm_log_d((double)f->rows) + fm_log_d(1000.0)))
+        return false;
+    for (int c = 0; c < f->n_cols; c++) {
+        if (is_used[c])
+            hash_column(f, c, rows, hash);
+    }
+    return true;
+}
+
+/* What makes two rows equal: the target, and all columns but the weights and those that number the
+ * rows by words. False: the table cannot have enough repeats, or they are not looked for. */
+static bool columns_take(const struct repeats_in *in, bool *is_used)
+{
+    const struct frame *f = in->frame;
+    int64_t n = 0;
+
+    if (f->image.height > 0)
+        return false;
+    for (int c = 0; c < f->n_cols; c++) {
+        const struct frame_col *col = &f->cols[c];
+        bool is_target = strcmp(col->name, in->target) == 0,
+             is_weight = in->weights && strcmp(col->name, in->weights) == 0;
+        bool numbers_rows =
+            col->type == FRAME_CATEGORICAL && !is_target && col->distinct == f->rows - col->missing;
+        is_used[c] = col->type != FRAME_IGNORED && !is_weight && !numbers_rows;
+        n += is_used[c];
+        if (is_used[c] && !is_target && (double)col->distinct > NEARLY_ALL * (double)f->rows)
+            return false;
+    }
+    return n * f->rows <= REPEATS_CELLS;
+}
+
+/* Sets the first of the rows that are equal to each; returns how many are in another fold than that
+ * one, or -1. hash is overwritten. */
+static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uint32_t *place,
+                          uint32_t *first, struct err *err)
+{
+    int64_t m = 0, apart = 0;
+
+    for (int64_t i = 0; i < rows; i++) {
+        first[i] = (uint32_t)i;
+        if (fold[i] == SPLIT_NONE)
+            continue;
+        hash[m] = hash[i];
+        place[m++] = (uint32_t)i;
+    }
+    if (ml_sort_u64(hash, place, (size_t)m, err) < 0)
+        return -1;
+    for (int64_t from = 0, to = 0; from < m; from = to) {
+        uint32_t least = place[from];
+        bool differs = false;
+        for (to = from; to < m && hash[to] == hash[from]; to++) {
+            least = MIN(least, place[to]);
+            differs = differs || fold[place[to]] != fold[place[from]];
+        }
+        for (int64_t i = from; i < to; i++)
+            first[place[i]] = least;
+        apart += differs ? to - from : 0;
+    }
+    return apart;
+}
+
+/* Whether each fold keeps rows, and the test rows, if there are any. */
+static bool is_possible(const uint8_t *fold, const uint32_t *first, int64_t rows, int k_folds)
+{
+    bool is_there[SPLIT_TEST + 1] = { false }, had_test = false;
+    bool all = true;
+
+    for (int64_t i = 0; i < rows; i++) {
+        had_test = had_test || fold[i] == SPLIT_TEST;
+        is_there[fold[first[i]]] = true;
+    }
+    for (int k = 0; k < k_folds; k++)
+        all = all && is_there[k];
+    return all && (!had_test || is_there[SPLIT_TEST]);
+}
+
+int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **first, struct err *err)
+{
+    int64_t rows = in->frame->rows, apart = 0;
+    bool *is_used = mem_array((size_t)in->frame->n_cols + 1, sizeof *is_used);
+    uint64_t *hash = NULL;
+    uint32_t *place = NULL;
+
+    *first = NULL;
+    if (rows <= UINT32_MAX && columns_take(in, is_used)) {
+        hash = mem_try_zalloc(((size_t)rows + 1) * sizeof *hash);
+        place = mem_try_alloc(((size_t)rows + 1) * sizeof *place);
+        *first = mem_try_alloc(((size_t)rows + 1) * sizeof **first);
+        if (!hash || !place || !*first)
+            apart = err_set(err, ERR_NOMEM, "no memory to compare rows");
+        else if (repeats_hash(in->frame, is_used, rows, hash))
+            apart = first_take(fold, rows, hash, place, *first, err);
+    }
+    if (apart < LEAST_ROWS || apart * LEAST_SHARE < rows ||
+        !is_possible(fold, *first, rows, in->k_folds)) {
+        mem_try_free(*first);
+        *first = NULL;
+        apart = MIN(apart, 0);
+    }
+    for (int64_t i = 0; *first && i < rows; i++) /* the first of equal rows comes before them */
+        fold[i] = fold[(*first)[i]];
+    mem_try_free(hash);
+    mem_try_free(place);
+    mem_free(is_used);
+    return apart;
+}

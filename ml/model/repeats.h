@@ -1,0 +1,30 @@
+/* repeats.h - rows that are there more than once, with equal inputs and target. They belong into one
+ * fold: else a fold judges rows that it was trained on, and the score is too good by far. Called by
+ * data.c and ml/fit/warnings_order.c. */
+#ifndef ML_MODEL_REPEATS_H
+#define ML_MODEL_REPEATS_H
+
+#include "base/err.h"
+#include "ml/table/frame.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Hashes the first `rows` rows by the columns that are used ([columns]). False where so few
+ * different rows are possible that repeats mean nothing; then hash is not complete. */
+bool repeats_hash(const struct frame *f, const bool *is_used, int64_t rows, uint64_t *hash);
+
+struct repeats_in {
+    const struct frame *frame;
+    const char *target, *weights; /* "" or NULL = no weights */
+    int k_folds;
+};
+/* Gives rows that repeat the fold of the first of them, where at least a hundredth of the training
+ * rows, and ten, would be judged in another fold. Nothing changes where a fold would become empty,
+ * for images, and for tables of more than REPEATS_CELLS values.
+ * first: NULL where nothing changes, else [rows] the first of the rows that are equal to a row;
+ * mem_try_free. Returns how many rows repeat in another fold no more, or -1. */
+#define REPEATS_CELLS INT64_C(100000000)
+int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **first, struct err *err);
+
+#endif

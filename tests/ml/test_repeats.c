@@ -1,0 +1,105 @@
+/* test_repeats.c - rows that are there more than once stay in one fold and one part, among the test rows too; tables whose
+ * rows repeat by nature, or seldom, are split as before. */
+#include "tests/ml/fit_rig.h"
+
+#include "base/mem.h"
+#include "ml/model/data.h"
+#include "ml/model/split.h"
+
+#include <string.h>
+
+enum { ROWS = 3000, KINDS = 1000 };
+
+/* Row i is a copy of row kind[i]; kinds: how many different rows there are. */
+static struct frame *table(int kinds, int levels, int *kind)
+{
+    struct rig_table *t = rig_table_new(ROWS);
+    double *a = rig_numbers(t), *b = rig_numbers(t), *y = NULL;
+    int32_t *level = rig_levels(t, 5);
+    struct rng r;
+
+    rng_init(&r, 4, 0);
+    y = rig_numbers(t);
+    for (int i = 0; i < ROWS; i++) {
+        kind[i] = i < kinds ? i : (int)rng_below(&r, (uint32_t)kinds);
+        a[i] = levels ? (double)rng_below(&r, (uint32_t)levels) : rng_normal(&r);
+        b[i] = levels ? 0 : rng_normal(&r);
+        level[i] = (int32_t)rng_below(&r, 5);
+        y[i] = rng_unit(&r) < 0.5;
+        if (kind[i] != i && !levels) {
+            a[i] = a[kind[i]];
+            b[i] = b[kind[i]];
+            level[i] = level[kind[i]];
+            y[i] = y[kind[i]];
+        }
+    }
+    struct frame *f = rig_frame(t);
+    rig_table_free(t);
+    return f;
+}
+
+static struct ml_data *opened(struct frame *f, double test_fraction)
+{
+    struct err err = { 0 };
+    const struct ml_data_spec spec = { .frame = f,
+                                       .target = "y",
+                                       .positive = "",
+                                       .task = ML_BINARY,
+                                       .metric = metric_default(ML_BINARY),
+                                       .folds = 5,
+                                       .test_fraction = test_fraction,
+                                       .split_seed = 3 };
+    struct ml_data *d = ml_data_open(&spec, &err);
+
+    if (!d)
+        fail_msg("%s", err.text);
+    return d;
+}
+
+static void equal_rows_stay_together(void **state)
+{
+    int kind[ROWS], n[SPLIT_TEST + 1] = { 0 };
+    struct frame *f = table(KINDS, 0, kind);
+
+    (void)state;
+    for (int with_test = 0; with_test < 2; with_test++) {
+        struct ml_data *d = opened(f, 0.2 * with_test);
+        memset(n, 0, sizeof n);
+        assert_true(d->n_joined > ROWS / 2);
+        for (int i = 0; i < ROWS; i++) {
+            n[d->fold[i]]++;
+            assert_int_equal(d->fold[i], d->fold[kind[i]]);
+        }
+        for (int k = 0; k < 5; k++)
+            assert_in_range(n[k], ROWS / 5 * (5 - with_test) / 5 * 3 / 4,
+                            ROWS / 5 * (5 - with_test) / 5 * 5 / 4);
+        assert_in_range(n[SPLIT_TEST], with_test * ROWS * 3 / 20, with_test * ROWS / 4);
+        ml_data_close(d);
+    }
+    frame_close(f);
+}
+
+/* 12 * 5 different rows and two labels: that rows are equal says nothing. And 10 copies among 3,000 rows are left alone. */
+static void what_repeats_by_nature_or_seldom_is_split_row_by_row(void **state)
+{
+    int kind[ROWS];
+    struct frame *some[2] = { table(KINDS, 12, kind), table(ROWS - 10, 0, kind) };
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct ml_data *d = opened(some[k], 0);
+        assert_int_equal(d->n_joined, 0);
+        ml_data_close(d);
+        frame_close(some[k]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_rows_stay_together),
+        cmocka_unit_test(what_repeats_by_nature_or_seldom_is_split_row_by_row),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
