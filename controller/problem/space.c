@@ -264,8 +264,9 @@ static int choices_check(const struct adding *a, int k, const struct domain *d, 
 }
 
 /* Where the parameter has an effect only beside some choices of another one, which the space has already, it becomes a child
- * of that one. A range of a parameter that never has an effect is an error; a value of it is not. */
-static int depend(const struct adding *a, int k, struct param *p, const char *where,
+ * of that one. A range of a parameter that never has an effect is an error where the user asked for it (1 = it is left out
+ * else); a value of it is not. */
+static int depend(const struct adding *a, int k, struct param *p, bool is_asked, const char *where,
                   struct err *err)
 {
     int other = -1;
@@ -285,6 +286,8 @@ static int depend(const struct adding *a, int k, struct param *p, const char *wh
     }
     if (!parent)
         active = wanted >> (int)param_for(a, other).def & 1;
+    if (!active && p->kind != PARAM_CONSTANT && !is_asked)
+        return 1;
     if (!active && p->kind != PARAM_CONSTANT) {
         family_choice_name(by, parent ? family_choice_find(by, parent->choices[0]) : (int)by->def,
                            one, sizeof one);
@@ -314,8 +317,12 @@ static int family_add_param(const struct adding *a, int k, const json_t *v, cons
         domain_default(&d, &fp);
     else if (domain_parse(&d, &fp, v, where, err) < 0 || choices_check(a, k, &d, where, err) < 0)
         goto out;
-    if (depend(a, k, &d.p, where, err) < 0)
+    rc = depend(a, k, &d.p, v != NULL, where, err);
+    if (rc != 0) {
+        rc = rc < 0 ? -1 : 0;
         goto out;
+    }
+    rc = -1;
     if (space_add(a->out->space, &d.p, err) < 0) {
         if (err)
             str_copy(err->where, sizeof err->where, where);

@@ -224,14 +224,38 @@ int64_t glm_gram_width(int cols)
     return ((int64_t)cols + 2 + 7) / 8 * 8;
 }
 
+/* Adds the products of up to four columns of the tile with the columns from k on to their lines of
+ * the matrix, eight at a time. Each pair is one sum over the rows of the tile, in their order; four
+ * columns share each load, and the four sums of eight fit the registers of AVX2. */
+SIMD_BODY void pairs_lines(const double *tile, int64_t n, int64_t wide, const int64_t *line,
+                           int lines, int64_t k, double *gram)
+{
+    for (; k < wide; k += LANES) {
+        eight a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 }, t;
+        for (int64_t i = 0; i < n; i++) {
+            const double *row = tile + i * wide;
+            memcpy(&t, row + k, sizeof t);
+            a += row[line[0]] * t;
+            b += row[line[1]] * t;
+            c += row[line[2]] * t;
+            d += row[line[3]] * t;
+        }
+        eight sum[ROWS] = { a, b, c, d };
+        for (int q = 0; q < lines; q++) {
+            memcpy(&t, gram + line[q] * wide + k, sizeof t);
+            t += sum[q];
+            memcpy(gram + line[q] * wide + k, &t, sizeof t);
+        }
+    }
+}
+
 /* The tile is converted to doubles once, with the target and a column of ones appended, so that one
- * product gives X'X, X'y and the sums of all columns. Then each pair of a column and a block of
- * eight columns is one sum over the rows of the tile. Only blocks that reach the diagonal or lie
- * right of it are computed: the matrix is symmetric. */
+ * product gives X'X, X'y and the sums of all columns. Only blocks of eight columns that reach the
+ * diagonal or lie right of it are computed: the matrix is symmetric. */
 SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, const double *root,
                              double *tile, double *gram)
 {
-    int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8;
+    int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8, all = r->cols + 2;
 
     for (int64_t i = 0; i < r->n; i++) {
         const float *x = row_at(r, i);
@@ -245,20 +269,50 @@ SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, const do
         for (int64_t j = 0; root && j < r->cols + 2; j++)
             t[j] *= root[i];
     }
-    for (int j = 0; j < r->cols + 2; j++) {
-        for (int64_t k = j / LANES * LANES; k < wide; k += LANES) {
-            eight acc = { 0 }, t;
-            for (int64_t i = 0; i < r->n; i++) {
-                memcpy(&t, tile + i * wide + k, sizeof t);
-                acc += tile[i * wide + j] * t;
-            }
-            memcpy(&t, gram + j * wide + k, sizeof t);
-            t += acc;
-            memcpy(gram + j * wide + k, &t, sizeof t);
-        }
+    for (int64_t j = 0; j < all; j += ROWS) {
+        int64_t line[ROWS];
+        for (int64_t q = 0; q < ROWS; q++)
+            line[q] = j + q < all ? j + q : j;
+        pairs_lines(tile, r->n, wide, line, (int)(all - j < ROWS ? all - j : ROWS),
+                    j / LANES * LANES, gram);
     }
 }
 SIMD_KERNEL(glm_gram,
             (const struct glm_rows *r, const double *y, const double *root, double *tile,
              double *gram),
             (r, y, root, tile, gram))
+
+SIMD_BODY void glm_pairs_body(const struct glm_rows *r, const struct glm_pairs *p, double *tile,
+                              double *gram)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        const float *x = row_at(r, i);
+        double *t = tile + i * p->wide;
+        for (int j = 0; j < p->n; j++) {
+            double by = p->root ? p->root[i * p->roots + (p->which ? p->which[j] : 0)] : 1.0;
+            t[j] = p->col[j] < r->cols ? by * (double)x[p->col[j]] : by;
+        }
+        for (int64_t j = p->n; j < p->wide; j++)
+            t[j] = 0;
+    }
+    for (int j = 0; j < p->n_lines; j += ROWS) {
+        int64_t line[ROWS], k = p->n_lines == p->n ? j / LANES * LANES : 0;
+        for (int q = 0; q < ROWS; q++)
+            line[q] = p->line[j + q < p->n_lines ? j + q : j];
+        pairs_lines(tile, r->n, p->wide, line, p->n_lines - j < ROWS ? p->n_lines - j : ROWS, k,
+                    gram);
+    }
+}
+SIMD_KERNEL(glm_pairs,
+            (const struct glm_rows *r, const struct glm_pairs *p, double *tile, double *gram),
+            (r, p, tile, gram))
+
+SIMD_BODY void glm_add_two_body(double *to, const double *x, double a, const double *y, double b,
+                                int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] += a * x[i] + b * y[i];
+}
+SIMD_KERNEL(glm_add_two,
+            (double *to, const double *x, double a, const double *y, double b, int64_t n),
+            (to, x, a, y, b, n))

@@ -49,4 +49,25 @@ void glm_gram(const struct glm_rows *r, const double *y, const double *root, dou
 /* doubles per row of gram and tile: cols + 2 rounded up to 8 */
 int64_t glm_gram_width(int cols);
 
+/* Some columns of the rows; the column number r->cols stands for a column of ones. */
+struct glm_pairs {
+    const int32_t *col;
+    int n;
+    /* Which of these columns to pair with all of them; ascending. Where it is all, only the blocks
+     * on the diagonal and right of it are added up. */
+    const int32_t *line;
+    int n_lines;
+    /* NULL, or [rows][roots] square roots of the rows' weights; which: NULL = the first one, or that
+     * of each column */
+    const double *root;
+    int roots;
+    const int32_t *which;
+    /* doubles per line of gram and tile, n rounded up to 8 or more */
+    int64_t wide;
+};
+/* to[i] += a x[i] + b y[i] */
+void glm_add_two(double *to, const double *x, double a, const double *y, double b, int64_t n);
+/* gram[a][b] += sum_i x[i][col[a]] x[i][col[b]] for a in `line`. tile: [GLM_TILE][wide] scratch. */
+void glm_pairs(const struct glm_rows *r, const struct glm_pairs *p, double *tile, double *gram);
+
 #endif

@@ -117,8 +117,9 @@ static const struct str_alias param_words[] = {
     { "is_unbalance", "class_weight" },
     { "min_samples_split", "min_split" },
     { "min_impurity_decrease", "min_impurity" },
-    { "penalty", "C" },
-    { "regularization", "C" },
+    { "regularization", "penalty" },
+    { "lambda", "alpha" },
+    { "reg_alpha", "alpha" },
 };
 
 const char *family_near(const char *name)

@@ -61,13 +61,17 @@ int forest_axes(const double *params, struct forest_axis *out);
 /* Returns how many columns a node looks at. */
 int forest_visits(const double *params, int columns, bool is_regression);
 
-/* A linear model is fitted along a path of 17 values of C (the inverse strength of the penalty),
- * from 1e-4 to 1e4. Two values make a factor of 10. */
-enum { LINEAR_PATH_POINTS = 17 };
-/* Returns C at a step from 1 to LINEAR_PATH_POINTS. */
+/* A linear model is fitted along a path of penalties. With an L2 penalty these are 17 values of C
+ * (the inverse strength), from 1e-4 to 1e4, two to a factor of 10. With an L1 penalty they are 25
+ * shares of the smallest penalty at which all weights are 0, from 1 to 1e-4, six to a factor of 10.
+ * Steps count from 1. */
+enum { LINEAR_PATH_POINTS = 17, LINEAR_L1_POINTS = 25, LINEAR_MOST_STEPS = 25 };
 double linear_path_c(int step);
-/* Returns how many points of the path are not above largest_c, at least 1. */
-int linear_path_steps(double largest_c);
+double linear_path_alpha(int step);
+/* Returns how many points the path has that the parameters ask for, at least 1. */
+int linear_path_steps(const double *params);
+/* Returns the share of L1 in the penalty: 0 = L2 alone. */
+double linear_l1_ratio(const double *params);
 /* A growing tree keeps the histograms of nodes with at least BOOST_POOL_ROWS rows, in at most
  * BOOST_POOL_BYTES bytes. For smaller nodes it is cheaper to add up the rows of both children, for
  * as many columns at a time as fit the cache, than to subtract a histogram that has left the

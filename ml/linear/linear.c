@@ -1,5 +1,5 @@
-/* linear.c - the linear family behind the lane interface (model.h): the penalty path of a lane, its
- * predictions and its bytes.
+/* linear.c - the linear family behind the lane interface (model.h): the penalty path of a lane and
+ * its predictions.
  *
  * Training, held-out rows and inference use the same product (ml/cpu/glm.h), so their scores agree
  * bit for bit. One thread trains the lanes of a trial, one lane after another. Called through
@@ -11,18 +11,20 @@
 #include "ml/cpu/glm.h"
 #include "ml/family/family_params.h"
 #include "ml/family/family_tables.h"
+#include "ml/linear/linear_file.h"
 #include "ml/model/models.h"
 #include "ml/model/split.h"
 
 #include <math.h>
 #include <string.h>
 
-/* the format of the model bytes */
-enum { LINEAR_FORMAT = 1 };
-
+/* With fewer rows than columns the products of the columns that take part cost less than all. */
 bool linear_uses_gram(const struct linear_lane *l)
 {
-    return l->task == ML_REGRESSION && l->cols <= LINEAR_GRAM_COLS;
+    if (l->l1_ratio > 0 && l->r.n_train < l->cols)
+        return false;
+    return l->task == ML_REGRESSION &&
+           l->cols <= (l->l1_ratio > 0 ? L1_GRAM_COLS : LINEAR_GRAM_COLS);
 }
 
 int64_t linear_weights(const struct linear_lane *l)
@@ -45,6 +47,7 @@ static void lane_free(struct linear_lane *l)
     for (size_t i = 0; i < ARRAY_LEN(l->path); i++)
         mem_try_free(l->path[i]);
     lbfgs_fini(&l->opt);
+    l1_free(l->l1);
     gram_set_free(l->grams);
     mem_free(l);
 }
@@ -115,6 +118,7 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->lanes = glm_lanes(l->outputs);
     l->x = ml_data_dense(d, lane->fold, err);
     l->spread = 1;
+    l->l1_ratio = linear_l1_ratio(lane->params);
     if (!l->x || fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0)
         goto fail;
     l->cols = l->x->cols;
@@ -127,7 +131,7 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
     }
     if (targets_take(d, l, err) < 0 || weights_take(d, l, err) < 0)
         goto fail;
-    if (!linear_uses_gram(l)) {
+    if (!linear_uses_gram(l) && l->l1_ratio == 0) {
         if (lbfgs_init(&l->opt, linear_weights(l), err) < 0)
             goto fail;
         l->bytes += linear_weights(l) * (5 + 2 * LBFGS_MEMORY) * 8;
@@ -149,7 +153,7 @@ static int64_t linear_held_bytes(const struct lane *lane)
 {
     const struct linear_lane *l = lane->state;
 
-    return l->bytes +
+    return l->bytes + (l->l1 ? l->l1->bytes : 0) +
            (l->grams ? (l->grams->parts * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
 }
 
@@ -158,7 +162,7 @@ static int64_t linear_held_bytes(const struct lane *lane)
 /* Memory for the weights of a point of the path, filled with the solution of the point before. The
  * first point starts from zero, because starting its intercept at the base rate would save few
  * iterations. */
-static int step_start(struct linear_lane *l, int step, struct err *err)
+int linear_step_start(struct linear_lane *l, int step, struct err *err)
 {
     int64_t n = linear_weights(l);
 
@@ -181,28 +185,47 @@ static bool is_finite(const double *w, int64_t n)
     return sum == 0.0;
 }
 
-/* Fits one point of the path. 1 = done, 0 = `stop` asked it to pause, -1 = failed. */
-static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
+/* A point with an L1 penalty. A lane that was loaded finds out here whether its path has ended. */
+static int l1_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
+{
+    const double *from = step ? l->path[step - 1] : NULL;
+
+    if (!l->l1) {
+        l->l1 = l1_new(l, l->l1_ratio, err);
+        if (!l->l1)
+            return -1;
+        l->l1->is_full = step > 1 && l1_is_end(l->l1, l->path[step - 2], from);
+    }
+    return l1_point(l->l1, l, linear_path_alpha(step + 1), step ? linear_path_alpha(step) : 1, from,
+                    l->path[step], stop, err);
+}
+
+/* A point with an L2 penalty alone. */
+static int l2_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
 {
     double c = linear_path_c(step + 1);
 
+    if (linear_uses_gram(l))
+        return ridge_solve(l, c, l->path[step], err) < 0 ? -1 : 1;
+    if (!l->opt.is_started)
+        lbfgs_start(&l->opt, l->path[step]);
+    if (!lbfgs_run(&l->opt, l, c, stop))
+        return 0;
+    memcpy(l->path[step], l->opt.w, (size_t)l->opt.size * sizeof(double));
+    return 1;
+}
+
+/* Fits one point of the path. 1 = done, 0 = `stop` asked it to pause, -1 = failed. */
+static int lane_step(struct linear_lane *l, int step, const struct ml_stop *stop, struct err *err)
+{
     if (ml_stop_now(stop))
         return 0;
-    if (!l->path[step] && step_start(l, step, err) < 0)
+    if (!l->path[step] && linear_step_start(l, step, err) < 0)
         return -1;
-    if (linear_uses_gram(l)) {
-        if (ridge_solve(l, c, l->path[step], err) < 0)
-            return -1;
-    } else {
-        if (!l->opt.is_started)
-            lbfgs_start(&l->opt, l->path[step]);
-        if (!lbfgs_run(&l->opt, l, c, stop))
-            return 0;
-        memcpy(l->path[step], l->opt.w, (size_t)l->opt.size * sizeof(double));
-    }
-    if (!is_finite(l->path[step], linear_weights(l)))
+    int rc = l->l1_ratio > 0 ? l1_step(l, step, stop, err) : l2_step(l, step, stop, err);
+    if (rc > 0 && !is_finite(l->path[step], linear_weights(l)))
         return err_set(err, ERR_DIVERGED, "linear: the fit diverged");
-    return 1;
+    return rc;
 }
 
 /* Adds up the Gram matrices by fold if a lane needs them, once for all lanes of the call, and gives
@@ -237,7 +260,7 @@ static int grams_ready(struct ml_data *d, struct lane *lanes, int n, const struc
         return 0;
     for (int i = 0; i < n; i++) {
         struct linear_lane *l = lanes[i].state;
-        if (!l->gram && ridge_take_gram(g, d, lanes[i].fold, l, err) < 0)
+        if (linear_uses_gram(l) && !l->gram && ridge_take_gram(g, d, lanes[i].fold, l, err) < 0)
             return -1;
     }
     return 1;
@@ -250,7 +273,7 @@ static int linear_advance(struct ml_data *d, struct lane *lanes, int n, int64_t 
 
     for (int i = 0; i < n && rc > 0; i++) {
         struct lane *lane = &lanes[i];
-        int64_t most = linear_path_steps(lane->params[LINEAR_C]),
+        int64_t most = linear_path_steps(lane->params),
                 target = MIN(lane->steps_done + steps, most);
         if (lane->max_steps)
             target = MIN(target, lane->max_steps);
@@ -332,89 +355,6 @@ static int linear_predict_held(struct ml_data *d, const struct lane *lane, float
     return linear_predict_held_at(d, lane, lane->steps_done, out, err);
 }
 
-/* Bytes: a head, then the weights of every step, without the places between outputs and lanes. */
-
-static int linear_save(const struct lane *lane, int64_t steps, struct buf *out, struct err *err)
-{
-    const struct linear_lane *l = lane->state;
-
-    CHECK(steps <= lane->steps_done);
-    if (buf_put_u32(out, LINEAR_FORMAT, err) < 0 ||
-        buf_put_u32(out, (uint32_t)l->outputs, err) < 0 ||
-        buf_put_u32(out, (uint32_t)l->cols, err) < 0 || buf_put_f64(out, l->mean, err) < 0 ||
-        buf_put_f64(out, l->spread, err) < 0 || buf_put_u32(out, (uint32_t)steps, err) < 0)
-        return -1;
-    for (int64_t s = 0; s < steps; s++) {
-        for (int64_t i = 0; i < linear_weights(l); i++) {
-            if (i % l->lanes < l->outputs && buf_put_f64(out, l->path[s][i], err) < 0)
-                return -1;
-        }
-    }
-    return 0;
-}
-
-/* The head of the model bytes, beyond format, outputs and columns, which are only checked. */
-struct head {
-    uint32_t steps;
-    double mean, spread;
-};
-
-static int head_load(struct view *in, int outputs, int cols, struct head *h, struct err *err)
-{
-    uint32_t format = 0, k = 0, c = 0;
-
-    if (view_u32(in, &format, err) < 0)
-        return -1;
-    if (format != LINEAR_FORMAT)
-        return err_set(err, ERR_VERSION, "linear: format %u, this program reads %d", format,
-                       LINEAR_FORMAT);
-    if (view_u32(in, &k, err) < 0 || view_u32(in, &c, err) < 0 || view_f64(in, &h->mean, err) < 0 ||
-        view_f64(in, &h->spread, err) < 0 || view_u32(in, &h->steps, err) < 0)
-        return -1;
-    if (k != (uint32_t)outputs || c != (uint32_t)cols)
-        return err_set(err, ERR_ARG,
-                       "linear: a model of %u outputs and %u columns, expected %d and %d", k, c,
-                       outputs, cols);
-    if (h->steps > LINEAR_PATH_POINTS || !isfinite(h->mean) || !isfinite(h->spread))
-        return err_set(err, ERR_ARG, "linear: the head of the model bytes is damaged");
-    return 0;
-}
-
-static int weights_load(struct view *in, double *w, int64_t n, int outputs, int lanes,
-                        struct err *err)
-{
-    for (int64_t i = 0; i < n; i++) {
-        w[i] = 0;
-        if (i % lanes >= outputs)
-            continue;
-        if (view_f64(in, &w[i], err) < 0)
-            return -1;
-        if (!isfinite(w[i]))
-            return err_set(err, ERR_ARG, "linear: a weight is not a number");
-    }
-    return 0;
-}
-
-static int linear_load(struct ml_data *d, struct lane *lane, struct view *in, struct err *err)
-{
-    struct linear_lane *l = lane->state;
-    struct head h = { 0 };
-
-    (void)d;
-    if (head_load(in, l->outputs, l->cols, &h, err) < 0)
-        return -1;
-    l->opt.is_started = false;
-    for (uint32_t s = 0; s < h.steps; s++) {
-        if (!l->path[s] && step_start(l, (int)s, err) < 0)
-            return -1;
-        if (weights_load(in, l->path[s], linear_weights(l), l->outputs, l->lanes, err) < 0)
-            return -1;
-    }
-    lane->steps_done = h.steps;
-    lane->is_done = false;
-    return 0;
-}
-
 /* ---- inference ---- */
 
 static void predictor_free(struct predictor *p)
@@ -429,7 +369,7 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
                                         struct view *in, struct err *err)
 {
     struct predictor *p = mem_zalloc(sizeof *p);
-    struct head h = { 0 };
+    struct linear_head h = { 0 };
 
     *p = (struct predictor){
         .task = task, .outputs = n_outputs, .lanes = glm_lanes(n_outputs), .cols = prep_width(prep)
@@ -440,7 +380,7 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
         err_set(err, ERR_NOMEM, "linear: no memory for %lld weights", (long long)n);
         goto fail;
     }
-    if (head_load(in, n_outputs, p->cols, &h, err) < 0)
+    if (linear_head_load(in, n_outputs, p->cols, &h, err) < 0)
         goto fail;
     if (h.steps == 0) {
         err_set(err, ERR_ARG, "linear: a model without weights");
@@ -450,7 +390,7 @@ static struct predictor *predictor_load(const struct prep *prep, int n_outputs, 
     p->spread = h.spread;
     /* the weights of the last step are the model */
     for (uint32_t s = 0; s < h.steps; s++) {
-        if (weights_load(in, p->w, n, n_outputs, p->lanes, err) < 0)
+        if (linear_weights_load(in, &h, p->w, n, n_outputs, p->lanes, err) < 0)
             goto fail;
     }
     return p;

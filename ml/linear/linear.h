@@ -1,4 +1,5 @@
-/* linear.h - private to the linear files: linear and logistic models with an L2 penalty.
+/* linear.h - private to the linear files: linear and logistic models with an L2 penalty, an L1
+ * penalty or both (linear_l1.h has the latter two).
  *
  * A lane (one fold of one trial) fits the model at several penalties in turn, C = 1e-4 to 1e4 in
  * steps of half a decade; large C means little penalty. Each point of this path starts from the
@@ -11,19 +12,23 @@
  *
  * by L-BFGS, reading the training rows in tiles of 512. The intercept carries no penalty.
  *
- * linear.c        the family's functions, prediction, bytes
+ * linear.c        the family's functions, prediction
+ * linear_bytes.c   the bytes of a model
  * linear_lbfgs.c  the minimiser, which can be left between tiles
  * linear_ridge.c  Gram matrices per fold, and their Cholesky solutions */
 #ifndef ML_LINEAR_LINEAR_H
 #define ML_LINEAR_LINEAR_H
 
+#include "ml/family/family_params.h"
+#include "ml/linear/linear_l1.h"
 #include "ml/model/fold_rows.h"
 #include "ml/model/model.h"
 #include "ml/model/split.h"
 #include <stdbool.h>
 
-/* LBFGS_MEMORY: pairs of steps and gradient changes that approximate the Hessian. */
-enum { LINEAR_GRAM_COLS = 512, LBFGS_MEMORY = 8 };
+/* LINEAR_GRAM_COLS: the most columns for which a Gram matrix is made; L1_GRAM_COLS: with an L1
+ * penalty, where there are as many rows. LBFGS_MEMORY: pairs of steps and gradient changes that approximate the Hessian. */
+enum { LINEAR_GRAM_COLS = 512, L1_GRAM_COLS = 1024, LBFGS_MEMORY = 8 };
 
 /* The state of a minimisation, complete enough to be left after any tile of rows. */
 struct lbfgs {
@@ -77,10 +82,13 @@ struct linear_lane {
     double *target;
     const struct prep_dense *x;
     /* weights after each step */
-    double *path[17];
+    double *path[LINEAR_MOST_STEPS];
     /* scratch of one tile */
     double *z;
     struct lbfgs opt;
+    /* the share of L1 in the penalty, and the fit with it; 0 and NULL = L2 alone */
+    double l1_ratio;
+    struct l1_fit *l1;
     /* at most one lane of a trial owns the sums by fold; the others use those */
     struct gram_set *grams;
     /* Gram matrix of this lane's training rows */
@@ -93,7 +101,13 @@ bool linear_uses_gram(const struct linear_lane *l);
 /* Doubles of a weight vector: [cols + 1][lanes], the intercepts last. */
 int64_t linear_weights(const struct linear_lane *l);
 
-/* linear_lbfgs.c. lbfgs_start begins a minimisation at w. lbfgs_run goes on with it for the penalty
+/* linear.c: memory for the weights of a step. */
+int linear_step_start(struct linear_lane *l, int step, struct err *err);
+
+/* linear_lbfgs.c. The losses of n rows from the `at`th training row on, with scores z; z becomes their
+ * derivatives. */
+double linear_loss(const struct linear_lane *l, double *z, int64_t at, int64_t n);
+/* lbfgs_start begins a minimisation at w. lbfgs_run goes on with it for the penalty
  * 1 / c: 1 = ended, o->w is the solution; 0 = `stop` asked it to pause. */
 int lbfgs_init(struct lbfgs *o, int64_t size, struct err *err);
 void lbfgs_fini(struct lbfgs *o);

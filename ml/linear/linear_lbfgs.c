@@ -98,6 +98,14 @@ static double weighted_loss(const struct linear_lane *l, double *z, int64_t at, 
     return sum;
 }
 
+double linear_loss(const struct linear_lane *l, double *z, int64_t at, int64_t n)
+{
+    if (l->weight)
+        return weighted_loss(l, z, at, n);
+    return l->task == ML_REGRESSION ? square_loss(z, l->target + at, n)
+                                    : glm_log_loss(z, l->label + at, n, l->outputs, l->lanes);
+}
+
 /* Computes the objective and its gradient at w_try, tile after tile, going on where it was left. 1
  * = complete, 0 = `stop` asked it to pause. */
 static int pass(struct lbfgs *o, struct linear_lane *l, double c, const struct ml_stop *stop)
@@ -112,12 +120,7 @@ static int pass(struct lbfgs *o, struct linear_lane *l, double c, const struct m
         r.n = MIN(GLM_TILE, l->r.n_train - o->at);
         r.rows = l->r.train + o->at;
         glm_scores(&r, o->w_try, l->z);
-        if (l->weight)
-            o->f_try += weighted_loss(l, l->z, o->at, r.n);
-        else if (l->task == ML_REGRESSION)
-            o->f_try += square_loss(l->z, l->target + o->at, r.n);
-        else
-            o->f_try += glm_log_loss(l->z, l->label + o->at, r.n, l->outputs, l->lanes);
+        o->f_try += linear_loss(l, l->z, o->at, r.n);
         glm_gradient(&r, l->z, o->g_try);
     }
     int64_t slopes = (int64_t)l->cols * l->lanes;

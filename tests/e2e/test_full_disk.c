@@ -82,10 +82,10 @@ static bool set_up(struct rig *r)
 
 static int64_t submit(struct rig *r, const char *name, int trials, struct err *err)
 {
-    /* Small models: those that a study keeps must fit on this disk. */
-    json_t *spec = json_pack("{s:s, s:s, s:s, s:i, s:{s:i}, s:[{s:s}]}", "name", name, "dataset",
-                             "main", "target", "class", "seed", 3, "budget", "trials", trials,
-                             "space", "family", "linear");
+    /* Few and small models: those that a study keeps must fit on this disk. */
+    json_t *spec = json_pack("{s:s, s:s, s:s, s:i, s:{s:i}, s:[{s:s, s:s}]}", "name", name,
+                             "dataset", "main", "target", "class", "seed", 3, "budget", "trials",
+                             trials, "space", "family", "linear", "penalty", "l2");
     json_t *row = NULL;
     int rc = client_post(r->client, spec, &row, err, "/studies");
     int64_t id = json_i64(row, "id");

@@ -628,6 +628,10 @@ static void a_parameter_without_effect_is_not_searched(void **state)
           "cnn.beta2", "cnn.optimizer", 2 },
         { "[{'family':'cnn','optimizer':'adagrad','momentum':0.9}]", "cnn.momentum", "family", 1 },
         { "[{'family':'cnn','optimizer':'adagrad','momentum':[0.5,0.9]}]", NULL, NULL, 0 },
+        { "[{'family':'linear'}]", "linear.l1_ratio", "linear.penalty", 4 },
+        { "[{'family':'linear','penalty':'elastic'}]", "linear.l1_ratio", "family", 1 },
+        /* what nobody asked for is left out, not refused */
+        { "[{'family':'linear','penalty':'l1'}]", "linear.penalty", "family", 1 },
         { "[{'family':'mlp','optimizer':'lars','beta2':[0.5,0.9]}]", NULL, NULL, 0 },
     };
     const struct space_for need = { FT_BINARY, "auc", false, true, false, NULL };

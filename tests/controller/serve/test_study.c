@@ -77,9 +77,10 @@ static void only_the_best_artifacts_are_kept(void **state)
 static void a_small_space_is_used_up(void **state)
 {
     struct rig r;
-    int64_t id =
-        start(&r, "{" BASE "'budget':{'trials':50},'space':[{'family':'linear','prep_scale':'auto',"
-                  "'prep_pairs':'auto'}]}");
+    int64_t id = start(
+        &r, "{" BASE
+            "'budget':{'trials':50},'space':[{'family':'linear','penalty':'l2','prep_scale':'auto',"
+            "'prep_pairs':'auto'}]}");
 
     (void)state;
     rig_run(&r, id, 1, 1, 0, 0);
