@@ -137,15 +137,32 @@ int live_adopt(struct study *st, const struct config *c, enum trial_source sourc
     return 1;
 }
 
-int live_fill(struct study *st, int want, struct actions *out, struct err *err)
+/* Trials that may be queued or running in a study whose searchers are open. */
+static int64_t places(const struct study *st)
 {
     int64_t most = live_parallel(st);
 
+    return most + MIN(lease_count_leaving(st->ctl, st->row.id), LIVE_LEAVING_MOST * most);
+}
+
+int64_t live_room(const struct study *st)
+{
+    int64_t room = 0;
+
+    if (st->is_deterministic || !may_create(st))
+        return 0;
+    room = places(st) - st->n_queue - st->count[TS_RUNNING];
+    if (st->spec.budget_trials)
+        room = MIN(room, st->spec.budget_trials - st->n_trials);
+    return MAX(room, 0);
+}
+
+int live_fill(struct study *st, int want, struct actions *out, struct err *err)
+{
     CHECK(!st->is_deterministic && want >= 0 && out->n == 0);
     if (st->row.state != SS_RUNNING && st->row.state != SS_QUEUED)
         return 0;
-    most += MIN(lease_count_leaving(st->ctl, st->row.id), LIVE_LEAVING_MOST * most);
-    if (st->n_queue >= want || st->n_queue + st->count[TS_RUNNING] >= most)
+    if (st->n_queue >= want || st->n_queue + st->count[TS_RUNNING] >= places(st))
         return 0;
     int rc = resume_one(st, false, out, err);
     if (rc == 0 && may_create(st) && propose_must_wait(st, st->n_trials + 1))

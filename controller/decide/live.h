@@ -27,6 +27,9 @@ int live_adopt(struct study *st, const struct config *c, enum trial_source sourc
  * without this result, as with one more worker. */
 enum { LIVE_SHORT_MS = 400, LIVE_LEAVING_MOST = 4 };
 int64_t live_parallel(const struct study *st);
+/* How many more trials may be made now, beside those that are queued or running; 0 for a deterministic study, which makes
+ * them by its plan. */
+int64_t live_room(const struct study *st);
 
 /* Replay (serve/replay.c): the journal's lines in their order, each told again. */
 int live_recreate(struct study *st, int64_t number, struct err *err);

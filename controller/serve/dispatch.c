@@ -8,8 +8,8 @@
  * Trials can be granted as one group, and then train together, if they are of the same study,
  * family and shape key and start from the same level. The size of a group is limited by: what the
  * runner asked for and the device takes; MSG_MAX_TRIALS; the forecast of memory (state/memory.h);
- * and the ready trials divided by the idle devices, so that the last trials of a study do not all
- * go to one device. After a group crashed, its trials go out in groups of half that size, and at
+ * and the ready trials, with those that can still be made, divided by the idle devices, so that the
+ * last trials of a study do not all go to one device. After a group crashed, its trials go out in groups of half that size, and at
  * last alone (message.c).
  *
  * If a runner has GPUs, they first take trials of families that can use them, and its CPUs first
@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/decide/live.h"
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
 #include "controller/serve/gang.h"
@@ -183,7 +184,8 @@ static int group_one(struct group *g, int64_t number, struct err *err)
     return 0;
 }
 
-/* Whether trial i of the queue may be in the group, by what memory says of it. */
+/* Whether trial i of the queue may be in the group, by what memory says of it: a row is read only of
+ * those that may. */
 static bool may_join(const struct group *g, int i, int choice)
 {
     const struct study *st = g->st;
@@ -191,6 +193,7 @@ static bool may_join(const struct group *g, int i, int choice)
 
     return is_ready(t) && !retry_waits(st, st->queue[i]) &&
            (t->max_group == 0 || t->max_group > g->n) && (t->devices < 2 || g->n == 0) &&
+           (g->n == 0 || st->trials[g->rows[0].number - 1].shape == t->shape) &&
            (choice < 0 || st->families[t->family]->has_device == choice);
 }
 
@@ -237,7 +240,8 @@ static int group_size(const struct study *st, const struct runner *r, const stru
 
     runner_capacity(st->ctl, r->row.numeric_sig, &n_devices, &n_idle);
     CHECK(ready <= st->n_queue);
-    int fair = (ready + MAX(n_idle, 1) - 1) / MAX(n_idle, 1);
+    int64_t all = ready + live_room(st);
+    int fair = (int)MIN((all + MAX(n_idle, 1) - 1) / MAX(n_idle, 1), MSG_MAX_TRIALS);
     int size = MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
     if (st->spec.command)
         return 1;                  /* a program has the device for itself */

@@ -56,8 +56,10 @@ struct trial_mem {
     bool is_part;      /* cut so early that its score comes from some of the folds only */
     int16_t max_group; /* after a crash in a group: the most trials that may run with it; 0 = any
                           number. A reload forgets it. */
-    uint8_t devices;   /* that train it together (the parameter `devices`); up to 1: one */
-    double growth; /* measured size of its trees / size by the formula (memory.h); 0 = unknown */
+    uint32_t
+        shape; /* a hash of family and shape key: trials that may train together have equal ones */
+    uint8_t devices; /* that train it together (the parameter `devices`); up to 1: one */
+    double growth;   /* measured size of its trees / size by the formula (memory.h); 0 = unknown */
 };
 
 /* The mean growth of one family's trees in this study (memory.c), as a sum of logarithms. */

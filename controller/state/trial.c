@@ -232,13 +232,25 @@ static uint8_t devices_of(const struct study *st, const struct trial_row *row)
     return n >= 2 && n <= MSG_MAX_RANKS ? (uint8_t)n : 1;
 }
 
+/* FNV-1a, of 32 bits. */
+static uint32_t hash_more(uint32_t hash, const char *text)
+{
+    do {
+        hash = (hash ^ (uint8_t)*text) * 16777619U;
+    } while (*text++);
+    return hash;
+}
+
 static void note_new(struct study *st, const struct trial_row *row)
 {
     CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
     MEM_GROW(st->trials, st->n_trials, st->cap_trials);
-    st->trials[st->n_trials++] = (struct trial_mem){
-        .id = row->id, .score = NAN, .first_score = NAN, .devices = devices_of(st, row)
-    };
+    st->trials[st->n_trials++] =
+        (struct trial_mem){ .id = row->id,
+                            .score = NAN,
+                            .first_score = NAN,
+                            .shape = hash_more(hash_more(2166136261U, row->family), row->shape_key),
+                            .devices = devices_of(st, row) };
 }
 
 /* Whether the trial was cut before all folds were scored. */

@@ -89,7 +89,7 @@ static void note(struct bench *b, int64_t number, enum trial_state state, int le
     const struct config *c = &b->sheet.configs[number - 1];
     struct trial_row row = { .id = number, .number = number, .state = state, .level = level };
 
-    row.family = (char *)c->family->name;
+    row.family = row.shape_key = (char *)c->family->name;
     row.max_level = ladder_levels(&b->st->problem, c->family);
     row.run_to = run_to;
     row.score = score;

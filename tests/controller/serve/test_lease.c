@@ -57,6 +57,37 @@ static int renew(struct fake *f)
     return n;
 }
 
+static void finish_all(struct fake *f)
+{
+    while (f->n_trials > 0)
+        (void)fake_step(f, 0);
+}
+
+/* A sampler that ignores results can make as many as are wanted, so the first device that asks gets a full group; what is
+ * left of the budget at last is divided between the devices. */
+static void groups_are_full_while_more_trials_can_be_made(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    set(&s,
+        "{'name':'s','dataset':'d','target':'y','budget':{'time':'1h','trials':41},'seed':7,"
+        "'space':[{'family':'boost','prep_pairs':['auto'],'prep_codes':['auto'],'bins':['255']}],'sampler':'random','scheduler':'none',"
+        "'validation':'kfold','stop':{'no_gain_trials':1000}}",
+        16);
+    assert_int_equal(fake_ask(&s.a), 1); /* the baseline is of another family */
+    assert_int_equal(fake_ask(&s.b), 16);
+    finish_all(&s.a);
+    assert_int_equal(fake_ask(&s.a), 16);
+    finish_all(&s.a);
+    finish_all(&s.b);
+    assert_int_equal(fake_ask(&s.a), 4);
+    assert_int_equal(fake_ask(&s.b), 4);
+    finish_all(&s.a);
+    finish_all(&s.b);
+    rig_close(&s.r);
+}
+
 static void a_repeated_lease_call_gets_the_same_grant(void **state)
 {
     struct scene s;
@@ -603,6 +634,7 @@ static void a_final_without_a_score_fails_the_trial(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_are_full_while_more_trials_can_be_made),
         cmocka_unit_test(a_repeated_lease_call_gets_the_same_grant),
         cmocka_unit_test(an_older_lease_call_is_stale),
         cmocka_unit_test(a_silent_runner_loses_its_trials_and_its_fence_is_stale),
