@@ -384,6 +384,12 @@ static uint64_t text_hash(const char *text)
     return h;
 }
 
+double fake_same_score(const char *config, int level)
+{
+    (void)config, (void)level;
+    return 0.5;
+}
+
 double fake_score(const char *config, int level)
 {
     uint64_t h = text_hash(config);

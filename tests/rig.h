@@ -93,6 +93,7 @@ void fake_event(const struct fake *f, int i, struct msg_event *e); /* what trial
 int fake_report(struct fake *f, const struct msg_event *events, int n, struct msg_answer *out);
 void fake_drop(struct fake *f, int i); /* forgets the trial without a word */
 double fake_score(const char *config, int level);
+double fake_same_score(const char *config, int level); /* 0.5: nothing ever gets better */
 
 /* Runners ask and answer in random order with random delays until the study ended. restart_every: a controller killed about
  * every so many steps, 0 = never; die_every: likewise a runner. */

@@ -14,8 +14,8 @@
  * its time.
  *
  * A study on a small table (at most SMALL_ROWS rows) with a limit in time, whose spec has no stop
- * rule, ends when the best score is old: no gain in 200 trials and in half of all trials. Searching
- * on would fit the validation rows and not the problem. */
+ * rule, ends when the best score is old: no gain in 200 trials, in half of all trials and for half of
+ * the time given. Searching on would fit the validation rows and not the problem. */
 #include "controller/decide/budget.h"
 
 #include "base/str.h"
@@ -158,7 +158,15 @@ static int64_t patience(const struct study *st)
     return MAX(PATIENCE_TRIALS, ended / 2);
 }
 
-void budget_note_end(struct study *st, double score)
+/* Without a rule of the user's, time that was given is used while a gain may still come: half of it
+ * must have brought none. Read from the rows, so that a restart finds the same. */
+static bool is_late(const struct study *st, int64_t ended_at)
+{
+    return st->spec.stop_no_gain_trials >= 0 ||
+           ended_at - st->search->gain_at >= st->spec.budget_time_ms / 2;
+}
+
+void budget_note_end(struct study *st, double score, int64_t ended_at)
 {
     const struct spec *s = &st->spec;
 
@@ -167,11 +175,12 @@ void budget_note_end(struct study *st, double score)
                           study_gain(st, score) > study_gain(st, st->search->best_score))) {
         st->search->best_score = score;
         st->search->since_gain = 0;
+        st->search->gain_at = ended_at;
     }
     if (s->has_stop_score && !isnan(st->search->best_score) &&
         study_gain(st, st->search->best_score) >= study_gain(st, s->stop_score))
         st->search->closing = "the score was reached";
-    if (patience(st) && st->search->since_gain >= patience(st))
+    if (patience(st) && st->search->since_gain >= patience(st) && is_late(st, ended_at))
         st->search->closing = "no gain in many trials";
 }
 

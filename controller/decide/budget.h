@@ -28,10 +28,10 @@ const struct config *budget_yardstick(const struct study *st);
 int64_t budget_refit_ms(const struct study *st);
 bool budget_allows_trial(const struct study *st); /* by the number of trials */
 
-/* Takes into account that a trial ended with this score (NaN = none), and sets search.closing if a
+/* Takes into account that a trial ended with this score (NaN = none) at this wall time, and sets search.closing if a
  * stop rule says that the search is over. Called in the order of decisions, never in the order of
  * arrival in a deterministic study. */
-void budget_note_end(struct study *st, double score);
+void budget_note_end(struct study *st, double score, int64_t ended_at);
 
 /* The study runs, and `cut` has come. */
 bool budget_is_over(const struct study *st);

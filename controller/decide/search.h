@@ -59,6 +59,7 @@ struct search {
     bool is_exhausted;   /* the sampler has no further configuration */
     const char *closing; /* why no more trials are made; NULL = more may be made; static text */
     int64_t since_gain;  /* trials that ended since the best score was reached (budget.c) */
+    int64_t gain_at;     /* wall ms at which that trial ended */
     double best_score;   /* the best score so far, in the order of decisions; NaN = none */
 
     /* Suggestions that are made beside the loop (ahead.h). */
