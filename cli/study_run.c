@@ -319,6 +319,28 @@ static void print_failed(struct study_run *s, int64_t study)
     json_decref(now);
 }
 
+/* What the model that was saved is worth to a stranger. It is left out where it cannot be had. */
+static void print_estimate(struct study_run *s, int64_t study)
+{
+    json_t *now = NULL;
+    char score[80];
+
+    if (study_run_is_late(s) || client_get(s->client, &now, NULL, "/studies/%" PRId64, study) < 0)
+        return;
+    const json_t *best = json_object_get(now, "best"), *e = json_object_get(best, "estimate");
+    int64_t number = json_integer_value(json_object_get(best, "number"));
+    int64_t compared = json_integer_value(json_object_get(e, "compared"));
+    if (json_is_true(json_object_get(e, "is_baseline"))) {
+        printf("trial %" PRId64 ", the baseline, ships: no model is better by more than chance\n",
+               number);
+    } else if (json_number_value(json_object_get(e, "optimism")) > 0) {
+        print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
+        printf("trial %" PRId64 " ships; as the best of %" PRId64 " expect %s on new rows\n",
+               number, compared, score);
+    }
+    json_decref(now);
+}
+
 int study_run_results(struct study_run *s, int64_t study, const char *output, int rows,
                       struct err *err)
 {
@@ -340,6 +362,7 @@ int study_run_results(struct study_run *s, int64_t study, const char *output, in
     if (rc == 0 && !s->quiet) {
         print_leaderboard(board, rows, stdout);
         print_failed(s, study);
+        print_estimate(s, study);
     }
     json_decref(board);
     return rc;

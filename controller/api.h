@@ -13,7 +13,8 @@
  *               auto until its data is known), sampler_why, scheduler_why: text where auto chose |
  *               null, numeric_sig, budget: {time_ms, trials}, used_ms, progress: 0..1, trials:
  *               {total, queued, running, paused, completed, pruned, failed, cancelled}, best:
- *               {trial, number, family, score, se, test_score, test_se} | null, artifact: sha256 |
+ *               {trial, number, family, score, se, test_score, test_se, and of ctl_study_get unless it runs estimate:
+ *               {score, se, optimism, compared, is_baseline: bool}} | null, artifact: sha256 |
  *               null, result: {trial, number, family, metric, score, se, test_score, test_se,
  *               refit} | null, created_at, started_at, ended_at}; ctl_study_get adds spec, data,
  *               warnings: [{code, column, text}] of its table (ml/fit/warnings.h), and brackets: null without rungs, or [{family, max_level, bracket, rungs: [{rung,

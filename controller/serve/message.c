@@ -241,7 +241,7 @@ static int take_final(struct study *st, struct trial_row *row, const struct msg_
                       struct err *err)
 {
     static const char *const kept[] = { "free",   "steps",  "folds", "curve",
-                                        "engine", "growth", "first" };
+                                        "engine", "growth", "first", "blocks" };
     const struct lease *l = lease_find(st->ctl, false, row->id);
     json_t *info = trial_info(row);
 

@@ -8,6 +8,7 @@
 
 #include "base/bisect.h"
 #include "base/mem.h"
+#include "controller/state/honest.h"
 #include "controller/state/objective.h"
 
 #include <math.h>
@@ -178,7 +179,14 @@ static int64_t board_first(const struct study *st, bool is_part)
     return 0;
 }
 
-int64_t board_best(const struct study *st)
+/* What stands for a study whose best trial is this one: the baseline where the trial is not better by
+ * more than the error of that. */
+static int64_t or_baseline(const struct study *st, int64_t best)
+{
+    return !best || honest_beats_baseline(st, best) ? best : honest_baseline(st);
+}
+
+static int64_t best_score(const struct study *st)
 {
     /* trials of some folds are rare: the board's first trial mostly decides */
     if (st->n_board == 0 || !st->trials[st->board[0] - 1].is_part)
@@ -187,12 +195,18 @@ int64_t board_best(const struct study *st)
     return bests_choose(st, &b);
 }
 
+int64_t board_best(const struct study *st)
+{
+    return or_baseline(st, best_score(st));
+}
+
 int64_t board_best_artifact(const struct study *st)
 {
     struct bests b;
 
     bests_take(st, st->kept, st->n_kept, &b);
-    return bests_choose(st, &b);
+    int64_t best = or_baseline(st, bests_choose(st, &b));
+    return best && st->trials[best - 1].has_artifact ? best : bests_choose(st, &b);
 }
 
 bool board_outdoes(const struct study *st, const struct trial_mem *t)

@@ -23,7 +23,8 @@ int64_t board_rank(const struct study *st, int64_t number); /* from 1; the trial
  * that has a score of some folds only, which depends on which folds these were. It then counts only
  * if on the first fold it is better than the best trial of all folds by its own standard error; or,
  * where a trial's score of the first fold is unknown, if it is better by BOARD_MARGIN standard errors
- * of their difference. */
+ * of their difference. Where it is not better than the baseline by more than the error of that
+ * (honest.h), the baseline stands for the study. */
 int64_t board_best(const struct study *st);
 /* The same among the trials whose artifacts are kept; 0 = none. */
 int64_t board_best_artifact(const struct study *st);

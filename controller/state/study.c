@@ -23,7 +23,9 @@
 
 void study_init(struct study *st, struct ctl *ctl)
 {
-    *st = (struct study){ .ctl = ctl, .clock_from = -1 };
+    *st = (struct study){ .ctl = ctl,
+                          .clock_from = -1,
+                          .honest = mem_zalloc(sizeof(struct honest_memo)) };
 }
 
 struct study *study_new(struct ctl *ctl)
@@ -44,7 +46,10 @@ void study_fini(struct study *st)
     study_space_fini(&st->space);
     spec_fini(&st->spec);
     study_row_fini(&st->row);
+    for (int i = 0; i < st->n_trials; i++)
+        mem_free(st->trials[i].blocks);
     mem_free(st->trials);
+    mem_free(st->honest);
     mem_free(st->queue);
     mem_free(st->paused);
     mem_free(st->board);

@@ -46,6 +46,10 @@ struct trial_mem {
     uint64_t config;        /* the first 64 bits of the configuration's hash */
     double score, score_se; /* NaN = none */
     double first_score;     /* of the first fold alone, of a completed trial; NaN = unknown */
+    /* Its score block by block of rows (honest.h), of a completed trial of all folds; NULL =
+     * unknown; owned by the study. */
+    float *blocks;
+    int n_blocks;
     int64_t fit_us, predict_ns, model_bytes; /* of a completed trial; 0 = unknown */
     int64_t ended_at;
     uint8_t state, reason, source; /* enum trial_state, trial_reason, trial_source */
@@ -80,6 +84,25 @@ struct happening {
     enum trial_reason reason;
     int level;
     double score;
+};
+
+/* What the best trial's score is worth to a stranger (honest.h). */
+struct honest {
+    /* What a stranger should expect of the trial, and the standard error of that; NaN = unknown. */
+    double score, se;
+    /* By how much the trial's own score flatters, in the metric's unit; never negative. */
+    double optimism;
+    /* The same against the baseline: how much better, by the honest score, larger is better, and the
+     * standard error of the difference on equal rows. NaN = unknown. */
+    double gain, gain_se;
+    /* How many trials it was the best of. */
+    int compared;
+};
+/* The last answer, which holds until the board changes. */
+struct honest_memo {
+    int64_t number;
+    int n_board;
+    struct honest is;
 };
 
 /* Takes the place of a study's rows in tests of decisions, which have no database. */
@@ -169,7 +192,8 @@ struct study {
     bool needs_settling; /* something changed since it was last settled (settle/settle.h) */
     bool is_filling;     /* its rows are being read: the board is sorted only at the end of that */
     int64_t brief_best;  /* read for a list, without its trials: the id of its best one, 0 = none */
-    struct analysis *analysis; /* a cache of view/analysis.h; NULL until somebody asks */
+    struct honest_memo *honest; /* a cache of honest.h; NULL in some tests; owned */
+    struct analysis *analysis;  /* a cache of view/analysis.h; NULL until somebody asks */
 };
 
 struct study *study_new(struct ctl *ctl);                /* empty; rows.h fills it */

@@ -14,6 +14,7 @@
 #include "controller/problem/ladder.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
+#include "controller/state/honest.h"
 #include "controller/state/lease.h"
 #include "controller/state/memory.h"
 
@@ -269,6 +270,25 @@ static double first_score(const json_t *info)
     return json_is_number(first) ? json_number_value(first) : (double)NAN;
 }
 
+/* Keeps the blocks of a trial's score in memory. A runner may say anything: what is no list of numbers
+ * is left out. */
+static void note_blocks(struct trial_mem *t, const json_t *info)
+{
+    const json_t *list = json_object_get(info, "blocks"), *v = NULL;
+    size_t n = json_array_size(list), i = 0;
+
+    if (t->blocks || t->is_part || n < 2 || n > HONEST_MAX_BLOCKS)
+        return;
+    t->blocks = mem_array(n, sizeof *t->blocks);
+    t->n_blocks = (int)n;
+    json_array_foreach(list, i, v)
+    {
+        t->blocks[i] = (float)json_number_value(v);
+        if (!json_is_number(v) || !isfinite(t->blocks[i]))
+            t->n_blocks = 0;
+    }
+}
+
 double trial_first_score(const struct trial_row *row)
 {
     json_t *info = trial_info(row);
@@ -307,6 +327,7 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
         t->is_cut = json_is_true(json_object_get(info, "cut"));
         t->is_part = is_part(st, info);
         t->first_score = first_score(info);
+        note_blocks(t, info);
     }
     if (is_higher || is_complete)
         memory_note(st, t, json_number_value(json_object_get(info, "growth")));

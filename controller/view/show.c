@@ -10,6 +10,7 @@
 #include "controller/decide/rungs.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
+#include "controller/state/honest.h"
 #include "controller/state/trial.h"
 #include "controller/view/analysis.h"
 #include "controller/view/why.h"
@@ -103,9 +104,19 @@ static json_t *trials_json(const struct study *st)
     return o;
 }
 
+static json_t *estimate_json(const struct study *st, int64_t number)
+{
+    struct honest h = honest_of(st, number);
+    bool is_baseline = number == honest_baseline(st);
+
+    return json_pack("{s:o, s:o, s:o, s:i, s:b}", "score", jsonx_real(h.score), "se",
+                     jsonx_real(h.se), "optimism", jsonx_real(h.optimism), "compared", h.compared,
+                     "is_baseline", is_baseline && st->n_board > 1);
+}
+
 /* The best trial: on the board of a study in memory, or by its id for a study in a list
  * (brief_best). */
-static json_t *best_json(struct study *st, struct err *err)
+static json_t *best_json(struct study *st, bool whole, struct err *err)
 {
     int64_t best = board_best(st);
     struct trial_row row = { 0 };
@@ -122,6 +133,8 @@ static json_t *best_json(struct study *st, struct err *err)
                       (json_int_t)row.number, "family", show_word(row.family), "score",
                       jsonx_real(row.score), "se", jsonx_real(row.score_se), "test_score",
                       jsonx_real(row.test_score), "test_se", jsonx_real(row.test_se));
+    if (rc == 0 && whole && best && st->row.state != SS_RUNNING)
+        json_object_set_new(o, "estimate", estimate_json(st, best));
     trial_row_fini(&row);
     return o;
 }
@@ -202,7 +215,7 @@ static void add_search(json_t *o, const struct study *st)
 
 json_t *show_study(struct study *st, bool whole, struct err *err)
 {
-    json_t *best = best_json(st, err), *o = NULL;
+    json_t *best = best_json(st, whole, err), *o = NULL;
     char why[300];
 
     if (!best)

@@ -24,6 +24,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The most blocks of rows that a score is told for (fit_blocks.c). */
+enum { FIT_BLOCKS = 32 };
+
 struct fit_result {
     /* the level of the ladder that was reached */
     int level;
@@ -54,6 +57,9 @@ struct fit_result {
     int curve_points;
     int64_t curve_step[256];
     double curve_value[256];
+    /* What fit_trial_blocks said, where the caller asked it; else 0. */
+    int n_blocks;
+    double block[FIT_BLOCKS];
 };
 
 /* How the networks of a trial learned since its folds last began anew. No epochs: a family without
@@ -114,6 +120,10 @@ double fit_trial_progress(const struct fit_trial *t);
 int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *err);
 /* At most `most` epochs, spread evenly; most: 3 to FIT_EPOCHS. */
 void fit_trial_epochs(const struct fit_trial *t, int most, struct fit_epochs *out);
+/* The score block by block of rows (fit_blocks.c): fills out[FIT_BLOCKS] and returns how many there
+ * are; 0 = not known, or too many rows. Their mean is the score. Trials of the same folds have the
+ * same rows in each block. Called before fit_trial_ship. */
+int fit_trial_blocks(struct fit_trial *t, double *out);
 /* Out-of-fold predictions at the chosen step, in the unit of ml_data.truth: rows x n_outputs floats,
  * NaN where a row is held out by no fitted fold. */
 int fit_trial_oof(struct fit_trial *t, float *out, struct err *err);

@@ -49,6 +49,18 @@ static json_t *pipeline_new(const struct ml_data *d, const struct family *f)
     return o;
 }
 
+static json_t *numbers_new(const double *v, int n)
+{
+    json_t *list = json_array();
+    char digits[32];
+
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(digits, sizeof digits, "%.6g", v[i]);
+        json_array_append_new(list, jsonx_real(isfinite(v[i]) ? strtod(digits, NULL) : v[i]));
+    }
+    return list;
+}
+
 char *detail_result_new(const struct family *f, const struct fit_result *r,
                         const struct ml_data *prepared, struct ml_data *warned,
                         const struct ml_rows_spec *by)
@@ -67,6 +79,8 @@ char *detail_result_new(const struct family *f, const struct fit_result *r,
         json_array_append_new(point, jsonx_real(r->curve_value[i]));
         json_array_append_new(curve, point);
     }
+    if (r->n_blocks > 0)
+        json_object_set_new(o, "blocks", numbers_new(r->block, r->n_blocks));
     json_t *warnings = warned ? warnings_new(warned, by) : NULL;
     if (warnings)
         json_object_set_new(o, "warnings", warnings);
@@ -76,18 +90,6 @@ char *detail_result_new(const struct family *f, const struct fit_result *r,
     text = jsonx_dump(o);
     json_decref(o);
     return text;
-}
-
-static json_t *numbers_new(const double *v, int n)
-{
-    json_t *list = json_array();
-    char digits[32];
-
-    for (int i = 0; i < n; i++) {
-        (void)snprintf(digits, sizeof digits, "%.6g", v[i]);
-        json_array_append_new(list, jsonx_real(isfinite(v[i]) ? strtod(digits, NULL) : v[i]));
-    }
-    return list;
 }
 
 char *detail_epochs_new(const struct fit_trial *t, int most, int64_t *last)

@@ -1,0 +1,202 @@
+/* honest.c - the bootstrap of honest.h.
+ *
+ * The board's best MOST trials take part; which others there are makes no difference, because they
+ * are the best of no draw. A drawn block counts as often as it was drawn. The draws are the same in
+ * every study, so that an answer depends on nothing but the scores. */
+#include "controller/state/honest.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DRAWS = 200, MOST = 256 };
+static const uint64_t SEED = 0x686f6e657374; /* "honest" */
+/* A gain of so many standard errors over the baseline needs no bootstrap: the best of 1,000 trials
+ * of noise is above by 3.2. */
+/* LEAST_ERRORS: a gain that chance alone gives to one trial in twenty. */
+static const double BEYOND_DOUBT = 8, LEAST_ERRORS = 1.64;
+
+static const struct trial_mem *trial_of(const struct study *st, int64_t number)
+{
+    return &st->trials[number - 1];
+}
+
+int64_t honest_baseline(const struct study *st)
+{
+    for (int i = 0; i < st->n_trials && !st->spec.is_own; i++) {
+        if (st->trials[i].family == 0 && st->trials[i].state == TS_COMPLETED &&
+            st->trials[i].source == SRC_FIRST)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* The trials of the board whose blocks can be compared with those of one trial. */
+struct field {
+    const struct trial_mem *of[MOST];
+    int n, n_blocks;
+};
+
+static void field_make(const struct study *st, int n_blocks, struct field *f)
+{
+    f->n = 0;
+    f->n_blocks = n_blocks;
+    for (int i = 0; i < st->n_board && f->n < MOST; i++) {
+        const struct trial_mem *t = trial_of(st, st->board[i]);
+        if (t->n_blocks == n_blocks)
+            f->of[f->n++] = t;
+    }
+}
+
+/* Weights that sum to 1: of a draw with replacement, and of the blocks that were not drawn. False:
+ * all were. */
+static bool draw(int n, int at, double *drawn, double *others)
+{
+    struct rng r;
+    int left = 0;
+
+    rng_init(&r, SEED, (uint64_t)at);
+    memset(drawn, 0, (size_t)n * sizeof *drawn);
+    for (int b = 0; b < n; b++)
+        drawn[rng_u64(&r) % (uint64_t)n] += 1.0 / n;
+    for (int b = 0; b < n; b++)
+        left += drawn[b] == 0;
+    for (int b = 0; b < n; b++)
+        others[b] = drawn[b] == 0 ? 1.0 / left : 0;
+    return left > 0;
+}
+
+static double mean_of(const struct trial_mem *t, const double *weight)
+{
+    double sum = 0;
+
+    for (int b = 0; b < t->n_blocks; b++)
+        sum += weight[b] * (double)t->blocks[b];
+    return sum;
+}
+
+static const struct trial_mem *best_of(const struct field *f, const double *weight, double sign)
+{
+    const struct trial_mem *best = NULL;
+    double top = -INFINITY;
+
+    for (int i = 0; i < f->n; i++) {
+        double gain = sign * mean_of(f->of[i], weight);
+        if (!best || gain > top) {
+            best = f->of[i];
+            top = gain;
+        }
+    }
+    return best;
+}
+
+/* What the best of a draw has on the blocks that were not drawn, on average; NaN = unknown. */
+static double expected(const struct study *st, const struct field *f)
+{
+    double drawn[HONEST_MAX_BLOCKS], others[HONEST_MAX_BLOCKS], sum = 0;
+    double sign = study_gain(st, 1);
+    int n = 0;
+
+    for (int i = 0; i < DRAWS; i++) {
+        if (!draw(f->n_blocks, i, drawn, others))
+            continue;
+        sum += mean_of(best_of(f, drawn, sign), others);
+        n++;
+    }
+    return n > 0 ? sum / n : (double)NAN;
+}
+
+/* The standard error of the mean of the blocks' differences; b NULL = of a's own blocks. */
+static double error_of(const struct trial_mem *a, const struct trial_mem *b)
+{
+    double mean = 0, sum = 0;
+    int n = a->n_blocks;
+
+    for (int i = 0; i < n; i++)
+        mean += ((double)a->blocks[i] - (b ? (double)b->blocks[i] : 0)) / n;
+    for (int i = 0; i < n; i++) {
+        double e = (double)a->blocks[i] - (b ? (double)b->blocks[i] : 0) - mean;
+        sum += e * e;
+    }
+    return n > 1 ? sqrt(sum / (n - 1) / n) : (double)NAN;
+}
+
+double honest_error(const struct study *st, int64_t a, int64_t b)
+{
+    const struct trial_mem *x = trial_of(st, a), *y = trial_of(st, b);
+
+    return x->n_blocks > 1 && x->n_blocks == y->n_blocks ? error_of(x, y) : (double)NAN;
+}
+
+/* The baseline, where its blocks can be compared with the trial's. */
+static const struct trial_mem *peer_of(const struct study *st, int64_t number)
+{
+    int64_t baseline = honest_baseline(st);
+
+    if (!baseline || baseline == number)
+        return NULL;
+    const struct trial_mem *b = trial_of(st, baseline);
+    return b->n_blocks == trial_of(st, number)->n_blocks ? b : NULL;
+}
+
+/* Folds share training rows, so that they err together, which no error over rows can see: the factor of
+ * Nadeau and Bengio (Inference for the generalization error, Machine Learning 52, 2003), the root of
+ * 1 + folds x (rows held out / rows trained on). On tables of noise scores spread 1.3 to 1.5 times as
+ * far as their errors say (docs/measurements/2026-11-23.md). */
+static double fold_factor(const struct study *st)
+{
+    int folds = st->problem.data.folds;
+
+    return folds < 2 ? 1 : sqrt(1 + (st->problem.data.holdout ? 1.0 : folds) / (folds - 1));
+}
+
+static struct honest estimate(const struct study *st, int64_t number)
+{
+    const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
+    struct honest h = { t->score, t->score_se, 0, (double)NAN, (double)NAN, 1 };
+    struct field field;
+
+    if (t->n_blocks < 2)
+        return h;
+    field_make(st, t->n_blocks, &field);
+    /* The baseline looks at no column: nothing was chosen. */
+    if (field.n > 1 && t->family != 0)
+        h.optimism = fmax(study_gain(st, t->score) - study_gain(st, expected(st, &field)), 0);
+    h.compared = MAX(field.n, 1);
+    h.se *= fold_factor(st);
+    h.score = t->score - study_gain(st, h.optimism);
+    if (baseline) {
+        h.gain = study_gain(st, h.score) - study_gain(st, baseline->score);
+        h.gain_se = error_of(t, baseline) * fold_factor(st);
+    }
+    return h;
+}
+
+struct honest honest_of(const struct study *st, int64_t number)
+{
+    struct honest_memo *m = st->honest;
+
+    if (!m)
+        return estimate(st, number);
+    if (m->number != number || m->n_board != st->n_board) {
+        m->is = estimate(st, number);
+        m->number = number;
+        m->n_board = st->n_board;
+    }
+    return m->is;
+}
+
+bool honest_beats_baseline(const struct study *st, int64_t number)
+{
+    const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
+
+    if (t->n_blocks < 2 || !baseline)
+        return true;
+    double se = error_of(t, baseline);
+    if (study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
+        return true;
+    struct honest h = honest_of(st, number);
+    return h.gain > LEAST_ERRORS * h.gain_se;
+}

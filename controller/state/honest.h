@@ -1,0 +1,30 @@
+/* honest.h - what the best trial's score is worth to a stranger. The best of many scores is better
+ * than its model is, because chance helped to choose it. Trials tell their scores block by block of
+ * rows (ml/fit/fit_blocks.c), and from these follow
+ *
+ * - an estimate of the score of what is chosen, by the bootstrap of blocks: the best trial of the
+ *   blocks that were drawn is scored on those that were not (Tsamardinos, Greasidou and Borboudakis,
+ *   Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation, Machine
+ *   Learning 107, 2018: BBC-CV; here with blocks in place of rows, so that a score needs no
+ *   predictions);
+ * - whether that is better than the baseline by more than its error.
+ *
+ * A function of the rows alone: no clock, no order of arrival. Used by board.c, view/ and settle/. */
+#ifndef CONTROLLER_STATE_HONEST_H
+#define CONTROLLER_STATE_HONEST_H
+
+#include "controller/state/study.h"
+
+enum { HONEST_MAX_BLOCKS = 64 };
+
+/* The estimate for this completed trial, as the best of its study. */
+struct honest honest_of(const struct study *st, int64_t number);
+/* The standard error of the difference between two trials on equal rows; NaN = unknown. */
+double honest_error(const struct study *st, int64_t a, int64_t b);
+/* Whether the trial is better than the baseline by more than the error of that. True where it is not
+ * known. Quick where it is beyond doubt. */
+bool honest_beats_baseline(const struct study *st, int64_t number);
+/* The baseline's number, if it is completed; 0 = none. */
+int64_t honest_baseline(const struct study *st);
+
+#endif

@@ -1,0 +1,143 @@
+/* test_honest.c - the best of many scores of noise is not worth what it says, and does not ship; a
+ * model that is better does. */
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "controller/state/board.h"
+#include "controller/state/honest.h"
+#include "tests/unit.h"
+
+#include <math.h>
+
+enum { TRIALS = 101, BLOCKS = 30, STUDIES = 40 };
+
+struct made {
+    struct study st;
+    struct trial_mem trials[TRIALS];
+    int32_t kept[TRIALS];
+    float blocks[TRIALS][BLOCKS];
+};
+
+/* Roughly normal with deviation 1: the sum of twelve uniform numbers less 6. */
+static double normal(struct rng *r)
+{
+    double sum = -6;
+
+    for (int i = 0; i < 12; i++)
+        sum += rng_unit(r);
+    return sum;
+}
+
+/* The baseline (all blocks .5) and trials whose blocks are .5 + gain + noise of deviation .1, of
+ * which a share is common to all trials, as trials on the same rows have it. */
+static void make(struct made *m, uint64_t seed, int n_trials, double gain, double common)
+{
+    struct rng r;
+    double shared[BLOCKS];
+
+    *m = (struct made){ .st = { .trials = m->trials, .kept = m->kept } };
+    rng_init(&r, seed, 1);
+    for (int b = 0; b < BLOCKS; b++)
+        shared[b] = normal(&r) * common;
+    for (int i = 0; i < n_trials; i++) {
+        double sum = 0;
+        for (int b = 0; b < BLOCKS; b++) {
+            double noise = shared[b] + normal(&r) * sqrt(1 - common * common);
+            m->blocks[i][b] = (float)(i == 0 ? 0.5 : 0.5 + gain + 0.1 * noise);
+            sum += (double)m->blocks[i][b] / BLOCKS;
+        }
+        m->trials[i] = (struct trial_mem){ .state = TS_COMPLETED,
+                                           .source = i == 0 ? SRC_FIRST : SRC_SAMPLER,
+                                           .family = i > 0,
+                                           .score = sum,
+                                           .score_se = 0.1 / sqrt(BLOCKS),
+                                           .first_score = (double)NAN,
+                                           .has_artifact = true,
+                                           .blocks = m->blocks[i],
+                                           .n_blocks = BLOCKS };
+        m->st.n_trials++;
+        m->kept[m->st.n_kept++] = i + 1;
+        board_add(&m->st, i + 1);
+    }
+}
+
+static void noise_ships_the_baseline_in_nine_of_ten(void **state)
+{
+    static struct made m;
+    int n = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make(&m, seed, TRIALS, 0, 0.7);
+        n += board_best(&m.st) == 1 && board_best_artifact(&m.st) == 1;
+        mem_free(m.st.board);
+    }
+    assert_in_range(n, STUDIES * 9 / 10, STUDIES);
+}
+
+static void what_is_better_ships(void **state)
+{
+    static struct made m;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make(&m, seed, TRIALS, 0.1, 0.7); /* 5.5 standard errors */
+        assert_int_equal(board_best(&m.st), m.st.board[0]);
+        assert_true(board_best(&m.st) != 1);
+        mem_free(m.st.board);
+    }
+}
+
+/* The mean of (estimate - truth) over studies is within two of its standard errors; that of the best
+ * trials' own scores is far above. */
+static void the_estimate_of_the_best_is_not_optimistic(void **state)
+{
+    static struct made m;
+    double sum = 0, raw = 0, square = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make(&m, seed, TRIALS, 0.1, 0.7);
+        int64_t best = m.st.board[0];
+        struct honest h = honest_of(&m.st, best);
+        double e = (h.score - 0.6) / h.se;
+        assert_true(h.optimism >= 0 && h.compared == TRIALS);
+        sum += e / STUDIES;
+        square += e * e / STUDIES;
+        raw += (m.trials[best - 1].score - 0.6) / h.se / STUDIES;
+        mem_free(m.st.board);
+    }
+    assert_true(raw > 1.2);
+    assert_true(fabs(sum) < 0.5);
+    assert_true(square < 2.5);
+}
+
+/* The baseline itself, a lone trial and one without blocks are worth what they say. */
+static void without_a_choice_nothing_is_taken_away(void **state)
+{
+    static struct made m;
+
+    (void)state;
+    make(&m, 3, 3, 0.1, 0.7);
+    assert_true(honest_of(&m.st, 1).optimism == 0);
+    m.trials[1].n_blocks = 0;
+    assert_true(honest_of(&m.st, 2).score == m.trials[1].score);
+    assert_true(honest_beats_baseline(&m.st, 2));
+    assert_true(isnan(honest_error(&m.st, 1, 2)));
+    mem_free(m.st.board);
+    make(&m, 3, 1, 0.1, 0.7);
+    assert_int_equal(board_best(&m.st), 1);
+    mem_free(m.st.board);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_ships_the_baseline_in_nine_of_ten),
+        cmocka_unit_test(what_is_better_ships),
+        cmocka_unit_test(the_estimate_of_the_best_is_not_optimistic),
+        cmocka_unit_test(without_a_choice_nothing_is_taken_away),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
