@@ -17,6 +17,7 @@
  *               {score, se, optimism, compared, is_baseline: bool}} | null, artifact: sha256 |
  *               null, result: {trial, number, family, metric, score, se, test_score, test_se,
  *               refit} | null, created_at, started_at, ended_at}; ctl_study_get adds spec, data,
+ *               families: [{family, trials, whole, share, best, state, why}] | null (decide/share.h),
  *               warnings: [{code, column, text}] of its table (ml/fit/warnings.h), and brackets: null without rungs, or [{family, max_level, bracket, rungs: [{rung,
  *               level, resource: share of a full run's cost, size: planned | null, running,
  *               waiting, promoted, done, best | null}]}], lowest rung first (rungs.h); `why` says

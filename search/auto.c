@@ -36,6 +36,12 @@ struct auto_choice auto_sampler(const struct auto_facts *f)
                        f->n_objectives);
         return c;
     }
+    if (f->by_family) {
+        c.name = "families";
+        (void)snprintf(c.why, sizeof c.why,
+                       "%d parameters to search, of families that share the time", d);
+        return c;
+    }
     if (f->max_level < 2 && d > 0 && d <= AUTO_DUO_PARAMS)
         c.name = "duo";
     if (f->parallel > 1)

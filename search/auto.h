@@ -6,6 +6,7 @@
  *   grid      the whole space has at most as many points as trials may run, so nothing has to be guessed
  *   duo       one objective, no rungs, and at most AUTO_DUO_PARAMS parameters to search: there a Gaussian process beside TPE
  *             needs fewer trials; it gives way to TPE alone when trials become many
+ *   families  several families whose trials cost time: each learns for itself, and the study says which is next
  *   tpe       everything else: it learns from conditional, mixed and noisy spaces, works with many trials in flight and
  *             with long histories, takes several objectives, and starts with a stratified design, which suits short studies
  * Scheduler:
@@ -26,6 +27,7 @@ struct auto_facts {
     int parallel;          /* trials in flight; 0 = unknown */
     int n_objectives;      /* 0 means 1 */
     int max_level;         /* of the longest ladder in the space */
+    bool by_family;        /* the study says which family is next (sampler_ops.prefer) */
 };
 struct auto_choice {
     const char *name; /* a name of the list in searchers.c */

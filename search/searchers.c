@@ -13,6 +13,7 @@ static const struct sampler_ops *const samplers[] = {
     &search_random,
     &search_tpe,
     &search_duo,
+    &search_families,
     &search_grid,
     &search_sobol,
     &search_halton,

@@ -51,7 +51,7 @@ struct action {
     enum trial_event event;
     enum trial_reason reason;
     const char *why, *say; /* static text */
-    char data[80];         /* SAY: JSON */
+    char data[256];        /* SAY: JSON */
     bool is_kfold, is_cut;
     int64_t fit_us, until_ms;
 };

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "controller/decide/budget.h"
 #include "controller/decide/propose.h"
+#include "controller/decide/share.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
@@ -63,6 +64,21 @@ static void say(struct actions *out, const char *event, int n, const char *flag,
 static bool is_idle(const struct study *st)
 {
     return st->count[TS_RUNNING] + st->count[TS_QUEUED] == 0;
+}
+
+/* Tells the scheduler which families' trials are not to go on, where that has changed. */
+static void hold(struct study *st, struct actions *out)
+{
+    const struct scheduler_ops *ops = st->search->scheduler->ops;
+    uint64_t families = ops->hold && share_decides(st) ? share_held(st) : 0;
+    struct action *a = NULL;
+
+    if (families == st->search->held)
+        return;
+    a = action_add(out, ACT_SAY, 0);
+    a->say = "search.hold";
+    (void)snprintf(a->data, sizeof a->data, "{\"families\":%" PRIu64 "}", families);
+    live_hold_again(st, families);
 }
 
 /* One paused trial goes on: 1, 0 = none. idle: no new one can be made. */
@@ -164,16 +180,15 @@ int live_fill(struct study *st, int want, struct actions *out, struct err *err)
         return 0;
     if (st->n_queue >= want || st->n_queue + st->count[TS_RUNNING] >= places(st))
         return 0;
+    hold(st, out);
     int rc = resume_one(st, false, out, err);
     if (rc == 0 && may_create(st) && propose_must_wait(st, st->n_trials + 1))
-        return 0;
-    if (rc == 0)
-        rc = live_create(st, out, err);
-    if (rc == AHEAD_LATER)
         return out->n > 0;
     if (rc == 0)
+        rc = live_create(st, out, err);
+    if (rc == 0)
         rc = resume_one(st, true, out, err);
-    return rc;
+    return rc < 0 ? -1 : out->n > 0; /* what was only said counts, too */
 }
 
 /* ---- results ---- */
@@ -296,6 +311,13 @@ int live_resume_again(struct study *st, bool idle, struct err *err)
     struct sched_resume resumed;
 
     return MIN(propose_resume(st, idle, &resumed, err), 0);
+}
+
+void live_hold_again(struct study *st, uint64_t families)
+{
+    if (st->search->scheduler->ops->hold)
+        st->search->scheduler->ops->hold(st->search->scheduler, families);
+    st->search->held = families;
 }
 
 int live_retire_again(struct study *st, bool closing, struct err *err)

@@ -35,6 +35,8 @@ int64_t live_room(const struct study *st);
 int live_recreate(struct study *st, int64_t number, struct err *err);
 int live_hear_one(struct study *st, const struct happening *h, struct err *err);
 int live_resume_again(struct study *st, bool idle, struct err *err);
+/* Families whose trials are not to go on (scheduler_ops.hold). */
+void live_hold_again(struct study *st, uint64_t families);
 int live_retire_again(struct study *st, bool closing, struct err *err);
 
 #endif

@@ -17,6 +17,7 @@
 #include "controller/decide/ahead.h"
 #include "controller/decide/script.h"
 #include "controller/decide/searchers.h"
+#include "controller/decide/share.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/objective.h"
 #include "controller/state/trial.h"
@@ -124,11 +125,28 @@ bool propose_must_wait(struct study *st, int64_t number)
     return true;
 }
 
+/* Tells the sampler which family the next suggestion should be of. */
+static void prefer(struct study *st, int wanted)
+{
+    const struct sampler *s = st->search->sampler;
+    int root = space_find(st->space.space, "family"), choice = -1;
+
+    if (!s->ops->prefer || ahead_is_open(st))
+        return;
+    for (int i = 0; wanted && root >= 0 && i < st->space.space->params[root].n_choices; i++) {
+        if (str_eq(st->space.space->params[root].choices[i], st->families[wanted]->name))
+            choice = i;
+    }
+    s->ops->prefer(st->search->sampler, choice);
+}
+
 int propose_next(struct study *st, int64_t number, struct config *c, enum trial_source *source,
                  struct actions *out, struct err *err)
 {
     /* A suggestion under way was begun for this number, so it goes before the script. */
-    const struct script_item *item = ahead_is_open(st) ? NULL : script_next(st);
+    int wanted = ahead_is_open(st) ? 0 : share_next(st, out);
+    const struct script_item *item =
+        ahead_is_open(st) ? NULL : script_next(st, wanted ? st->families[wanted] : NULL);
 
     if (item) {
         *c = item->config;
@@ -136,6 +154,7 @@ int propose_next(struct study *st, int64_t number, struct config *c, enum trial_
         return adopt(st, number, c, err) < 0 ? -1 : 1;
     }
     *source = SRC_SAMPLER;
+    prefer(st, wanted);
     return suggest(st, number, c, out, err);
 }
 

@@ -9,7 +9,6 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/decide/searchers.h"
 #include "controller/decide/warm.h"
 #include "controller/problem/config.h"
 #include "controller/problem/ladder.h"
@@ -20,9 +19,7 @@ enum {
     /* items; a spec's list may be longer, but nobody waits for so many trials */
     SCRIPT_MAX = 20000,
     /* A first trial may take so many times the time of a fold that is aimed at. */
-    OVER_FOLD = 2,
-    BEST_SHARE = 3, /* as the eta of ASHA, which compares the other families */
-    LATE_EVERY = 4  /* of a family that is behind, every fourth trial may be of its portfolio */
+    OVER_FOLD = 2
 };
 
 struct script {
@@ -174,35 +171,6 @@ static const struct script_item *take(struct study *st, int at)
     return to;
 }
 
-/* Whether a family whose levels are parts of a fit is behind: whether its best whole trial is not in
- * the best 1/BEST_SHARE of all whole trials. While it has none, it is not. */
-static bool is_behind_on_board(const struct study *st, const struct family *f)
-{
-    int n = 0, better = -1;
-
-    for (int i = 0; i < st->n_board; i++) {
-        const struct trial_mem *t = &st->trials[st->board[i] - 1];
-
-        if (better < 0 && !t->is_part && st->families[t->family] == f)
-            better = n;
-        n += !t->is_part;
-    }
-    return better >= MAX(n / BEST_SHARE, 1);
-}
-
-/* Only live studies ask, and their replay does not, so the board may decide. */
-static bool is_behind(const struct study *st, const struct script_item *item)
-{
-    const struct scheduler_ops *ops = st->search->scheduler->ops;
-    const struct family *f = item->config.family;
-
-    if (!ops->is_behind)
-        return false;
-    return f->has_partial_levels
-               ? is_behind_on_board(st, f)
-               : ops->is_behind(st->search->scheduler, searchers_group(st, f->name));
-}
-
 /* The sampler may have proposed an item's configuration while the item waited for its family's
  * turn. */
 static bool was_tried(const struct study *st, const struct script_item *item)
@@ -225,22 +193,21 @@ static void drop(struct study *st, int at)
 
 /* Deterministic studies take everything in order, because results come to them in virtual time and
  * the order must not depend on more than that. */
-const struct script_item *script_next(struct study *st)
+const struct script_item *script_next(struct study *st, const struct family *wanted)
 {
     int at = st->search->script_pos;
 
-    if (at < st->search->script_free || (st->is_deterministic && at < st->search->n_script))
+    if (at < st->search->script_free || (!wanted && at < st->search->n_script))
         return take(st, at);
-    while (at < st->search->n_script && is_behind(st, &st->search->script[at]))
-        at++;
-    if (at == st->search->n_script) {
-        if (st->n_trials % LATE_EVERY != 0)
-            return NULL;
-        at = st->search->script_pos;
+    while (at < st->search->n_script) {
+        if (st->search->script[at].config.family != wanted)
+            at++;
+        else if (was_tried(st, &st->search->script[at]))
+            drop(st, at);
+        else
+            return take(st, at);
     }
-    while (at < st->search->n_script && was_tried(st, &st->search->script[at]))
-        drop(st, at);
-    return at < st->search->n_script ? take(st, at) : NULL;
+    return NULL;
 }
 
 void script_took(struct study *st, uint64_t config)

@@ -16,10 +16,10 @@
 
 /* Makes the script of a study whose space is known. */
 int script_make(struct study *st, struct err *err);
-/* Takes the next item; NULL = it is the sampler's turn. In a live study the portfolio of a family
- * that is behind the others (scheduler_ops.is_behind, or by its whole trials) comes after the portfolios of the others, and
- * then only one trial in four comes from it. The item is valid until the next call. */
-const struct script_item *script_next(struct study *st);
+/* Takes the next item; NULL = it is the sampler's turn. wanted: the family that the next trial should
+ * be of (share.h), which says whose portfolio is taken; NULL = portfolios are taken in order. The
+ * item is valid until the next call. */
+const struct script_item *script_next(struct study *st, const struct family *wanted);
 /* Replay: the trial with this hash (trial_mem.config) was taken from the script. */
 void script_took(struct study *st, uint64_t config);
 

@@ -62,6 +62,11 @@ struct search {
     int64_t gain_at;     /* wall ms at which that trial ended */
     double best_score;   /* the best score so far, in the order of decisions; NaN = none */
 
+    /* The states of families that were told last (share.h), by place in study.families. A restart
+     * forgets them, and they are told again. */
+    uint64_t held; /* what the scheduler was told of them last (scheduler_ops.hold) */
+    uint8_t share_said[STUDY_MAX_FAMILIES + 1];
+
     /* Suggestions that are made beside the loop (ahead.h). */
     struct ahead_slot *ahead; /* the suggestion under way, or made and not yet taken; NULL = none */
     int64_t expect_us;        /* how long the next suggestion may take, by the last ones */

@@ -251,12 +251,14 @@ static int max_level(const struct study_space *space, enum family_resource resou
 void searchers_choice(const struct spec *spec, const struct study_space *space,
                       struct search_choice *c)
 {
-    struct auto_facts facts = { .space = space->space,
-                                .budget_trials = spec->budget_trials,
-                                .parallel = searchers_parallel(spec),
-                                .n_objectives = MAX(spec->n_objectives, 1),
-                                .max_level =
-                                    max_level(space, (enum family_resource)spec->resource) };
+    struct auto_facts facts = {
+        .space = space->space,
+        .budget_trials = spec->budget_trials,
+        .parallel = searchers_parallel(spec),
+        .n_objectives = MAX(spec->n_objectives, 1),
+        .by_family = space->is_auto && space->n_families > 1 && !spec_is_deterministic(spec),
+        .max_level = max_level(space, (enum family_resource)spec->resource)
+    };
     struct auto_choice sampler = auto_sampler(&facts), scheduler = auto_scheduler(&facts);
 
     *c = (struct search_choice){ .budget_trials = spec->budget_trials,

@@ -56,6 +56,8 @@ static int replay_call(struct study *st, const char *event, const json_t *data, 
         return live_resume_again(st, json_is_true(json_object_get(data, "idle")), err);
     if (str_eq(event, "search.suggest"))
         return propose_begun(st, json_integer_value(json_object_get(data, "number")), err);
+    if (str_eq(event, "search.hold"))
+        live_hold_again(st, (uint64_t)json_integer_value(json_object_get(data, "families")));
     if (str_eq(event, "search.retire"))
         return live_retire_again(st, json_is_true(json_object_get(data, "closing")), err);
     return 0;

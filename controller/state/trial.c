@@ -308,18 +308,20 @@ bool trial_is_part(const struct study *st, const struct trial_row *row)
 }
 
 /* Takes over what memory needs of a row's info. Parsing it costs some microseconds, so it is done
- * only when something can have changed: the trial is new, it reached a higher level, or it was
- * completed. */
+ * only when something can have changed: the trial is new, it reached a higher level, or it ended. */
 static void note_info(struct study *st, struct trial_mem *t, const struct trial_row *row,
                       bool is_new, bool is_higher)
 {
     bool is_complete = row->state == TS_COMPLETED && t->fit_us == 0;
-    json_t *info = is_new || is_higher || is_complete ? trial_info(row) : NULL;
+    bool is_over = trial_is_final(row->state) && !is_complete;
+    json_t *info = is_new || is_higher || is_complete || is_over ? trial_info(row) : NULL;
 
     if (is_new) {
         t->source = (uint8_t)source_of(info);
         t->config = strtoull(row->config_hash, NULL, 16);
     }
+    if (info)
+        t->work_us = json_integer_value(json_object_get(info, "fit_us"));
     if (is_complete) {
         t->fit_us = json_integer_value(json_object_get(info, "fit_us"));
         t->predict_ns = json_integer_value(json_object_get(info, "predict_ns_row"));

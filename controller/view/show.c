@@ -13,6 +13,7 @@
 #include "controller/state/honest.h"
 #include "controller/state/trial.h"
 #include "controller/view/analysis.h"
+#include "controller/view/shares.h"
 #include "controller/view/why.h"
 
 #include <inttypes.h>
@@ -244,6 +245,8 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         json_object_set_new(o, "data", data_json(st));
         json_object_set_new(o, "brackets", rungs_json(st));
         json_object_set_new(o, "warnings", warnings_new(st));
+        json_t *shares = shares_json(st);
+        json_object_set_new(o, "families", shares ? shares : json_null());
     }
     return o;
 }

@@ -54,6 +54,9 @@ struct sampler_ops {
     /* A trial that it suggested itself in a former life, at this place among the calls: leaves the
      * state that suggest left, for much less. NULL: only suggesting again does. */
     int (*recall)(struct sampler *s, int64_t trial, const double *point, struct err *err);
+    /* Which choice of the parameter that opens branches the next suggestion should be of; -1 = the
+     * sampler chooses. A recall needs none of it. NULL: the sampler always chooses. */
+    void (*prefer)(struct sampler *s, int choice);
     /* Observations may come out of order and repeatedly; a repeat changes nothing. An observation
      * of a trial that was neither suggested nor adopted is ignored. */
     int (*observe)(struct sampler *s, const struct observation *o, struct err *err);

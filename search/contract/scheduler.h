@@ -67,9 +67,10 @@ struct scheduler_ops {
      * Returns how many. `closing`: no more trials will be started; once no trial runs and resume
      * gives none, this returns all the rest. */
     int (*retire)(struct scheduler *s, int n, bool closing, int64_t *trials, struct err *err);
-    /* Whether the best of this family is clearly not among the best of all families, as far as that
-     * can be compared. NULL: this scheduler compares no families. */
-    bool (*is_behind)(const struct scheduler *s, int family);
+    /* Families, as bits by the number that stands for them, whose trials are not to go on from a rung
+     * until this is said anew: their time is better spent otherwise. They pause as if they were not
+     * among the best. A resume with `idle` takes no notice. NULL: this scheduler cannot. */
+    void (*hold)(struct scheduler *s, uint64_t families);
     /* Rungs from position `first` on, at most n, in order of family, ladder, bracket and rung.
      * Returns how many there are in all. NULL: this scheduler has no rungs. */
     int (*describe)(const struct scheduler *s, int first, int n, struct sched_rung *out);

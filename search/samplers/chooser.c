@@ -95,11 +95,13 @@ double chooser_eci(const struct chooser *c, int arm)
     return MIN(MAX(eci, way), 1e280);
 }
 
+/* Draws arms in proportion to 1 / chooser_eci as a race: each arm arrives after an exponential time of
+ * its own, and the first wins. So the winner does not depend on when an arm was closed that cannot
+ * win any more: a sampler that is rebuilt from its trials does not know that. */
 int chooser_next(const struct chooser *c, uint64_t seed, int64_t trial)
 {
-    double total = 0, blind = 0;
-    int last = -1;
-    uint32_t out[4];
+    double total = 0, least = INFINITY;
+    int first = -1;
 
     for (int i = 0; i < c->n; i++) {
         if (c->arms[i].is_closed)
@@ -107,18 +109,19 @@ int chooser_next(const struct chooser *c, uint64_t seed, int64_t trial)
         if (c->arms[i].started == 0)
             return i;
         total += 1 / chooser_eci(c, i);
-        blind += 1 / (double)c->arms[i].started;
     }
-    rng_at(seed, TAG, 0, (uint64_t)trial, out);
-    double u = (double)out[0] * 0x1p-32;
     for (int i = 0; i < c->n; i++) {
+        uint32_t out[4];
         if (c->arms[i].is_closed)
             continue;
-        last = i;
-        u -= total > 0 ? 1 / chooser_eci(c, i) / total
-                       : 1 / (double)c->arms[i].started / blind; /* nothing is known of any arm */
-        if (u < 0)
-            break;
+        rng_at(seed, TAG, (uint32_t)i, (uint64_t)trial, out);
+        /* in (0, 1); nothing may be known of any arm */
+        double u = ((double)out[0] + 0.5) * 0x1p-32;
+        double time = -log(u) * (total > 0 ? chooser_eci(c, i) : (double)c->arms[i].started);
+        if (time < least || first < 0) {
+            least = time;
+            first = i;
+        }
     }
-    return last;
+    return first;
 }

@@ -185,6 +185,11 @@ static size_t limit_of(const struct asha *a, const struct asha_ladder *l, int b,
     return rung_limit(&a->rule, share_of(a, l, b, k), n);
 }
 
+static bool is_held(const struct asha *a, const struct asha_ladder *l)
+{
+    return l->family >= 0 && l->family < 64 && (a->held >> l->family & 1);
+}
+
 /* Whether the best open trial of a rung is among those that go on. With `strict`, no more trials
  * than the share ever go on, even if later ones are better than those that went. */
 static bool has_promotable(const struct asha *a, const struct asha_ladder *l, int b, int k)
@@ -244,7 +249,7 @@ static void arrive(struct asha *a, struct roster_entry *e, double value)
 
     leave_free(a, e, true, value);
     e->value = value;
-    bool goes_free = !isnan(value) && is_free(a, e);
+    bool goes_free = !isnan(value) && !is_held(a, l) && is_free(a, e);
     bool may_pause = !isnan(value) && !a->is_stop_only && !goes_free;
     size_t at = rung_add(r, (struct rung_entry){ value, e->trial, may_pause });
     if (goes_free) {
@@ -253,7 +258,7 @@ static void arrive(struct asha *a, struct roster_entry *e, double value)
         go_on(a, e);
     } else if (may_pause) {
         roster_move(&a->roster, e, ROSTER_PAUSED);
-        if (has_promotable(a, l, b, e->rung) && r->first_open == at) {
+        if (!is_held(a, l) && has_promotable(a, l, b, e->rung) && r->first_open == at) {
             rung_close(r, at);
             r->n_promoted++;
             go_on(a, e);
@@ -337,14 +342,15 @@ static struct sched_resume promote(struct asha *a, struct rung *r, size_t at)
     return (struct sched_resume){ e->trial, level_of(a, e) };
 }
 
-/* The rung nearest to its ladder's top that has a trial to promote. */
-static struct rung *promotable_rung(struct asha *a)
+/* The rung nearest to its ladder's top that has a trial to promote. all: also of families that are
+ * held. */
+static struct rung *promotable_rung(struct asha *a, bool all)
 {
     for (int below = 1; below < RUNG_MAX; below++) {
         for (int i = 0; i < a->n_ladders; i++) {
             struct asha_ladder *l = &a->ladders[i];
             int k = l->rungs.n - 1 - below;
-            for (int b = 0; b < l->n_tracks && b <= k; b++) {
+            for (int b = 0; b < l->n_tracks && b <= k && (all || !is_held(a, l)); b++) {
                 if (has_promotable(a, l, b, k))
                     return &l->tracks[b].rungs[k];
             }
@@ -405,7 +411,9 @@ static int asha_resume(struct scheduler *s, int n, bool idle, struct sched_resum
 
     (void)err;
     while (given < n) {
-        struct rung *r = promotable_rung(a);
+        struct rung *r = promotable_rung(a, false);
+        if (!r && idle)
+            r = promotable_rung(a, true);
         if (!r && idle)
             r = needy_rung(a);
         if (!r)
@@ -413,6 +421,11 @@ static int asha_resume(struct scheduler *s, int n, bool idle, struct sched_resum
         out[given++] = promote(a, r, r->first_open);
     }
     return given;
+}
+
+static void asha_hold(struct scheduler *s, uint64_t families)
+{
+    of(s)->held = families;
 }
 
 /* ---- giving up ---- */
@@ -515,6 +528,6 @@ const struct scheduler_ops search_asha = {
     .report = asha_report,
     .resume = asha_resume,
     .retire = asha_retire,
-    .is_behind = asha_family_is_behind,
+    .hold = asha_hold,
     .describe = asha_describe,
 };

@@ -35,6 +35,7 @@ struct asha {
     bool is_stop_only, is_strict;
     double trust_least;
     uint64_t partial;            /* search_setup's */
+    uint64_t held;               /* scheduler_ops.hold */
     int top;                     /* promotions to the top are rarer by this factor */
     struct roster roster;        /* home = ladder * ASHA_MAX_BRACKETS + bracket */
     struct asha_ladder *ladders; /* in the order they were met */
@@ -54,9 +55,6 @@ static inline struct rung *asha_rung_of(const struct asha *a, const struct roste
 /* asha_rival.c. Whether the ladder's best trial that waits at its lowest rung is not among the best
  * 1/eta of the lowest rungs of all ladders. */
 bool asha_is_behind(const struct asha *a, const struct asha_ladder *l);
-
-bool asha_family_is_behind(const struct scheduler *s,
-                           int family); /* likewise its best that ever came */
 
 int asha_describe(const struct scheduler *s, int first, int n, struct sched_rung *out);
 

@@ -53,21 +53,3 @@ bool asha_is_behind(const struct asha *a, const struct asha_ladder *l)
     return own->first_open < own->n && is_contender(a, l) &&
            is_outranked(a, l, own->entries[own->first_open].value);
 }
-
-bool asha_family_is_behind(const struct scheduler *s, int family)
-{
-    const struct asha *a = (const struct asha *)s;
-    bool is_known = false;
-
-    for (int i = 0; i < a->n_ladders; i++) {
-        const struct asha_ladder *l = &a->ladders[i];
-        const struct rung *own = &l->tracks[0].rungs[0];
-
-        if (l->family != family || own->n == 0 || !is_contender(a, l))
-            continue;
-        if (!is_outranked(a, l, own->entries[0].value))
-            return false;
-        is_known = true;
-    }
-    return is_known;
-}

@@ -360,7 +360,33 @@ static void a_ladder_of_parts_is_compared_with_no_other(void **state)
     }
     assert_int_equal(schedrun_row(&r, 0, 0, 0).n_promoted, 2);
     assert_int_equal(schedrun_row(&r, 1, 0, 0).n_promoted, 2);
-    assert_false(r.ops->is_behind(r.s, 1));
+    schedrun_close(&r);
+}
+
+/* Trials of a family that is held pause wherever they come, and go on when it is held no longer. */
+static void a_held_family_waits_at_its_rungs(void **state)
+{
+    static struct schedrun r;
+    double options[N];
+
+    (void)state;
+    r = run_of(3, 100, options);
+    r.n_groups = 2;
+    r.max_level[1] = 3;
+    schedrun_open(&r, 1);
+    r.ops->hold(r.s, 2); /* group 1 */
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(schedrun_start(&r, i % 2), 1);
+    for (int t = 1; t <= 12; t++)
+        schedrun_report(&r, t, OBS_RUNNING, 1, -t);
+    while (schedrun_resume(&r, false))
+        ;
+    assert_int_equal(schedrun_row(&r, 0, 0, 0).n_promoted, 2);
+    assert_int_equal(schedrun_row(&r, 1, 0, 0).n_promoted, 0);
+    r.ops->hold(r.s, 0);
+    while (schedrun_resume(&r, false))
+        ;
+    assert_int_equal(schedrun_row(&r, 1, 0, 0).n_promoted, 2);
     schedrun_close(&r);
 }
 
@@ -438,6 +464,7 @@ int main(void)
         cmocka_unit_test(with_many_workers_only_as_many_pass_as_a_proof_needs),
         cmocka_unit_test(a_ladder_behind_the_others_sends_fewer),
         cmocka_unit_test(a_ladder_of_parts_is_compared_with_no_other),
+        cmocka_unit_test(a_held_family_waits_at_its_rungs),
         cmocka_unit_test(even_few_trials_give_one_that_is_fully_trained),
         cmocka_unit_test(hopeless_trials_are_given_up_while_the_study_goes_on),
         cmocka_unit_test(brackets_get_trials_by_their_weights),

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/script.h"
+#include "controller/decide/share.h"
 #include "controller/problem/config.h"
 
 #include <string.h>
@@ -122,35 +123,38 @@ static void the_first_network_runs_whole_if_there_is_time(void **state)
     }
 }
 
-/* How many of three trials from number `from` on are of a family. */
-static int share_of(double (*score)(const char *, int), const char *spec, int from,
+/* How many trials from number `from` to `to` are of a family. */
+static int share_of(double (*score)(const char *, int), const char *spec, int from, int to,
                     const char *family, bool reload)
 {
     struct rig r = { .has_images = false };
-    int64_t id = work(&r, spec, score, from + 2, reload);
+    int64_t id = work(&r, spec, score, to, reload);
     int n = 0;
 
-    for (int64_t k = from; k < from + 3; k++)
+    for (int64_t k = from; k <= to; k++)
         n += str_eq(family_of(&r, id, k), family);
     rig_close(&r);
     return n;
 }
 
-static void the_portfolio_of_the_best_family_comes_before_the_others(void **state)
+static void each_family_has_its_first_trials_and_then_the_best_has_most(void **state)
 {
-    static const char limited[] = SPEC("'budget':{'time':'1h'}");
+    static const char limited[] =
+        "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc','scheduler':'asha',"
+        "'validation':'kfold','budget':{'time':'1h'}}";
     static const char counted[] = SPEC("'budget':{'trials':60}");
+    static const char *const all[] = { "linear", "boost", "forest", "extra_trees", "mlp" };
 
     (void)state;
-    /* From trial 9 on one of each has come to its lowest rung. */
     for (int reload = 0; reload < 2; reload++) {
-        assert_int_equal(share_of(boosting_leads, limited, 9, "boost", reload), 3);
-        assert_in_range(share_of(forests_lead, limited, 9, "forest", reload), 2, 3);
-        assert_int_equal(share_of(forests_lead, limited, 9, "boost", reload), 0);
+        for (size_t i = 0; i < ARRAY_LEN(all); i++)
+            assert_int_equal(share_of(forests_lead, limited, 2, 21, all[i], reload), SHARE_EARLY);
+        assert_in_range(share_of(boosting_leads, limited, 22, 41, "boost", reload), 10, 20);
+        assert_in_range(share_of(forests_lead, limited, 22, 41, "forest", reload), 10, 20);
     }
-    /* Without a limit in time nothing is late. */
-    assert_int_equal(share_of(boosting_leads, counted, 8, "boost", false), 1);
-    assert_int_equal(share_of(forests_lead, counted, 8, "boost", false), 1);
+    /* Without a limit in time they come in turn. */
+    assert_int_equal(share_of(boosting_leads, counted, 7, 9, "boost", false), 1);
+    assert_int_equal(share_of(forests_lead, counted, 7, 9, "boost", false), 1);
 }
 
 /* Whatever the order was, a load finds the same things taken and the same left. */
@@ -182,7 +186,7 @@ int main(void)
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
         cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
         cmocka_unit_test(the_first_network_runs_whole_if_there_is_time),
-        cmocka_unit_test(the_portfolio_of_the_best_family_comes_before_the_others),
+        cmocka_unit_test(each_family_has_its_first_trials_and_then_the_best_has_most),
         cmocka_unit_test(a_load_knows_what_was_taken),
     };
 

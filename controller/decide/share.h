@@ -1,0 +1,57 @@
+/* share.h - which family the next trial of an automatic search should be of: the one for which the
+ * time that is left is best spent. Only studies whose time counts ask (live.c), because the answer
+ * depends on measured times; a deterministic study has no shares.
+ *
+ * A family is judged by what it may still reach and not by where it stands (Li, Jiang, Gao, Shao,
+ * Zhang and Cui, Efficient automatic CASH via rising bandits, AAAI 2020): a curve of best scores
+ * rises ever more slowly, so that its latest slope, held for all the time that is left, is an upper
+ * bound. A family that would stay below the leader even so is behind. Here a curve's axis is time and
+ * not trials, and the bound has the standard error of the difference on top.
+ *
+ *   early    it had fewer than SHARE_EARLY trials, and they are cheap beside the time left: first
+ *            configurations are guesses, and a family is not judged by its first guess
+ *   leads    it has the best score
+ *   open     it may still pass the leader
+ *   behind   it cannot, by the bound; it gets a small share in case the bound was wrong
+ *
+ * Early families come first, in turn. The others share the time by fixed weights. */
+#ifndef CONTROLLER_DECIDE_SHARE_H
+#define CONTROLLER_DECIDE_SHARE_H
+
+#include "controller/decide/action.h"
+#include "controller/decide/search.h"
+
+enum { SHARE_EARLY = 4 };
+
+enum share_state { SHARE_NONE, SHARE_IS_EARLY, SHARE_LEADS, SHARE_OPEN, SHARE_BEHIND };
+extern const char *const share_state_name[];
+
+struct share_family {
+    int tries, whole; /* trials; of them scored on all folds */
+    int n_open;       /* trials that run or wait to be run */
+    int64_t spent_us; /* computing time of its trials */
+    /* Larger is better; NaN = none. best: of its whole trials. half: that when half of its time was
+     * spent. first: of the first fold alone, of all trials that told it. reach: what it may reach. */
+    double best, half, first, reach;
+    int64_t best_number; /* 0 = none */
+    enum share_state state;
+};
+struct shares {
+    struct share_family of[STUDY_MAX_FAMILIES + 1]; /* by place in study.families; [0] is unused */
+    int64_t left_us; /* device time that is left; INT64_MAX = no limit */
+    int leader;      /* 0 = none yet */
+};
+
+/* Whether families of this study share its time by these rules. */
+bool share_decides(const struct study *st);
+void share_make(const struct study *st, struct shares *out);
+/* The family of the next trial, as its place in study.families; 0 = no choice is made here. Says in
+ * `out` what became of a family since the last time it was asked. */
+int share_next(struct study *st, struct actions *out);
+/* Families whose trials should not go on to higher levels now, as bits by place in study.families:
+ * those that are behind, and those that have had much more time than is theirs. */
+uint64_t share_held(const struct study *st);
+/* One sentence on why a family is in its state. */
+void share_why(const struct study *st, const struct shares *s, int family, char *out, size_t size);
+
+#endif
