@@ -29,8 +29,9 @@ enum {
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
+    LEAD_SHARE = 3, /* where validation is auto, the family that time is planned by gets a third */
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
-    PARTIAL_SHARE = 4, /* and those whose lower levels are parts of a fit a quarter */
+    PARTIAL_SHARE = 4, /* and those of which a part says nothing a quarter */
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
 };
 
@@ -121,16 +122,19 @@ const struct config *budget_yardstick(const struct study *st)
     return best;
 }
 
-int64_t budget_trial_ms(const struct study *st, const char *family)
+int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
 {
-    const struct family *f = family_find(family);
-    int64_t own = st->spec.trial_time_ms,
-            share = st->spec.budget_time_ms /
-                    (f && f->has_partial_levels ? PARTIAL_SHARE : OTHERS_SHARE);
+    const struct family *f = st->families[t->family];
+    bool is_lead = f == budget_yardstick(st)->family;
+    /* The first points of a path of penalties say as little as the first epochs of a network. */
+    bool is_one = f->has_partial_levels || ladder_levels(&st->problem, f) == 1;
+    int part = is_lead ? LEAD_SHARE : is_one ? PARTIAL_SHARE : OTHERS_SHARE;
+    int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / part;
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
      * instead, and its best result so far counts. */
-    if (!share || !st->space.is_auto || str_eq(family, budget_yardstick(st)->family->name))
+    if (!share || !st->space.is_auto || t->source == SRC_CONFIRM ||
+        (is_lead && (st->spec.validation != VAL_AUTO || st->problem.data.holdout)))
         return own;
     return own ? MIN(own, share) : share;
 }

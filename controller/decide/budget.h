@@ -15,11 +15,12 @@ int64_t budget_reserve(const struct study *st); /* ms that are kept for finishin
  * ended. At `hard` the study ends, and whatever has not arrived by then is left out. */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
-/* How many ms a trial of this family may compute; 0 = there is no limit. That is the spec's limit.
+/* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit.
  * In an automatic space with a limit in time, families other than the yardstick's get at most a
- * tenth of the study's time, or a quarter if only a whole trial shows how good they are
- * (family.has_partial_levels). */
-int64_t budget_trial_ms(const struct study *st, const char *family);
+ * tenth of the study's time, or a quarter if only a whole trial shows how good they are (networks,
+ * and families with one level), and the yardstick's a third where `auto` chose folds; but a
+ * confirmation (confirm.h) may have all that is left. */
+int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t);
 /* The configuration by which time is planned: the first of the lead family in an automatic space,
  * else the costliest of the first configurations. */
 const struct config *budget_yardstick(const struct study *st);

@@ -11,8 +11,10 @@
  * Calls of the scheduler that gave nothing are not in the journal: they must leave it as it was. */
 #include "controller/decide/live.h"
 
+#include "base/log.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/decide/confirm.h"
 #include "controller/decide/propose.h"
 #include "controller/decide/share.h"
 #include "controller/problem/ladder.h"
@@ -173,6 +175,19 @@ int64_t live_room(const struct study *st)
     return MAX(room, 0);
 }
 
+/* The trial that would ship was cut on some folds: it is tried on all. */
+static int confirm_one(struct study *st, struct actions *out, struct err *err)
+{
+    int64_t number = 0;
+    struct config c;
+    int rc = may_create(st) && !ahead_is_open(st) ? confirm_wanted(st, &number, &c, err) : 0;
+
+    if (rc != 1)
+        return rc;
+    log_info("study.confirm study=%" PRId64 " number=%" PRId64, st->row.id, number);
+    return live_adopt(st, &c, SRC_CONFIRM, trial_mem(st, number)->id, out, err) < 0 ? -1 : 1;
+}
+
 int live_fill(struct study *st, int want, struct actions *out, struct err *err)
 {
     CHECK(!st->is_deterministic && want >= 0 && out->n == 0);
@@ -180,8 +195,11 @@ int live_fill(struct study *st, int want, struct actions *out, struct err *err)
         return 0;
     if (st->n_queue >= want || st->n_queue + st->count[TS_RUNNING] >= places(st))
         return 0;
+    int rc = confirm_one(st, out, err);
+    if (rc != 0)
+        return rc;
     hold(st, out);
-    int rc = resume_one(st, false, out, err);
+    rc = resume_one(st, false, out, err);
     if (rc == 0 && may_create(st) && propose_must_wait(st, st->n_trials + 1))
         return out->n > 0;
     if (rc == 0)

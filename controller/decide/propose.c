@@ -305,7 +305,7 @@ int propose_start(struct study *st, int64_t number, enum trial_source source, co
 {
     const struct family *f = family_find(family);
 
-    if (source == SRC_FIRST)
+    if (source == SRC_FIRST || source == SRC_CONFIRM)
         return max_level;
     bool is_short = f && ladder_is_short(&st->problem, number, f);
     int to = st->search->scheduler->ops->start(
@@ -337,7 +337,9 @@ int propose_report(struct study *st, int64_t number, enum obs_state state, int l
 {
     struct observation o = observation_of(st, number, state, level, score);
 
-    if (trial_mem(st, number)->source == SRC_FIRST) {
+    enum trial_source source = (enum trial_source)trial_mem(st, number)->source;
+
+    if (source == SRC_FIRST || source == SRC_CONFIRM) {
         *out = state == OBS_RUNNING
                    ? (struct sched_decision){ SCHED_RUN_TO, trial_mem(st, number)->max_level }
                    : (struct sched_decision){ SCHED_DONE, 0 };

@@ -44,7 +44,7 @@ int propose_begun(struct study *st, int64_t number, struct err *err);
 int propose_observe(struct study *st, int64_t number, enum obs_state state, int level, double score,
                     struct err *err);
 /* Returns the level that a new trial runs to first, or -1. The scheduler is not asked about a trial
- * of source SRC_FIRST: it runs to its highest level at once, so that the study has a complete model
+ * of source SRC_FIRST or SRC_CONFIRM: it runs to its highest level at once, so that the study has a complete model
  * early. These trials are the baseline and some families' first configurations (runs_to_top in
  * script.c). */
 int propose_start(struct study *st, int64_t number, enum trial_source source, const char *family,

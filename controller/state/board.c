@@ -99,6 +99,12 @@ static bool is_on_front(const struct study *st, int64_t number, const struct tri
     return true;
 }
 
+/* What it scored on some folds is of no interest where all folds were tried since. */
+static bool is_refuted(const struct trial_mem *t)
+{
+    return t->is_part && t->confirm == 2;
+}
+
 /* The best of all folds and the best of some, of the trials in a list. */
 struct bests {
     int64_t whole, part;
@@ -111,6 +117,8 @@ static void bests_take(const struct study *st, const int32_t *list, int n, struc
         int64_t number = list[i];
         const struct trial_mem *t = &st->trials[number - 1];
         int64_t *best = t->is_part ? &b->part : &b->whole;
+        if (is_refuted(t))
+            continue;
         if (!*best || better(st, t->score, number, st->trials[*best - 1].score, *best))
             *best = number;
     }
@@ -173,7 +181,8 @@ static int64_t bests_choose(const struct study *st, const struct bests *b)
 static int64_t board_first(const struct study *st, bool is_part)
 {
     for (int i = 0; i < st->n_board; i++) {
-        if (st->trials[st->board[i] - 1].is_part == is_part)
+        const struct trial_mem *t = &st->trials[st->board[i] - 1];
+        if (t->is_part == is_part && !is_refuted(t))
             return st->board[i];
     }
     return 0;
@@ -191,7 +200,7 @@ static int64_t best_score(const struct study *st)
     /* trials of some folds are rare: the board's first trial mostly decides */
     if (st->n_board == 0 || !st->trials[st->board[0] - 1].is_part)
         return st->n_board > 0 ? st->board[0] : 0;
-    const struct bests b = { board_first(st, false), st->board[0] };
+    const struct bests b = { board_first(st, false), board_first(st, true) };
     return bests_choose(st, &b);
 }
 

@@ -34,9 +34,18 @@ struct retry {
 };
 
 /* Where a trial's configuration came from. The trial's row keeps the word in its info, as "source".
+ * SRC_CONFIRM tries a trial that was cut once more on all folds (decide/confirm.h), as far as it can.
  * SRC_FIRST is part of the script too, but such a trial runs to its highest level whatever the
  * scheduler is: the baseline and the first configurations of some families (decide/script.c). */
-enum trial_source { SRC_SCRIPT, SRC_SAMPLER, SRC_USER, SRC_RETRY, SRC_FIRST, SRC_SOURCES };
+enum trial_source {
+    SRC_SCRIPT,
+    SRC_SAMPLER,
+    SRC_USER,
+    SRC_RETRY,
+    SRC_FIRST,
+    SRC_CONFIRM,
+    SRC_SOURCES
+};
 extern const char *const trial_source_name[SRC_SOURCES];
 
 /* What memory holds of each trial, so that granting work, the plan and the leaderboard read no
@@ -57,8 +66,10 @@ struct trial_mem {
     int8_t family;                 /* place in study.families; 0 = the baseline */
     int16_t level, max_level, run_to, checkpoint_level;
     bool has_artifact;
-    bool is_cut;       /* completed early because its time was over */
-    bool is_part;      /* cut so early that its score comes from some of the folds only */
+    bool is_cut;  /* completed early because its time was over */
+    bool is_part; /* cut so early that its score comes from some of the folds only */
+    uint8_t
+        confirm; /* of such a trial: 1 = a trial on all folds was made of it, 2 = and is completed */
     int16_t max_group; /* after a crash in a group: the most trials that may run with it; 0 = any
                           number. A reload forgets it. */
     uint32_t

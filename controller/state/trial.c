@@ -6,6 +6,7 @@
  * about. Which state may follow which is a table in proto/trial.c. */
 #include "controller/state/trial.h"
 
+#include "base/bisect.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -28,7 +29,7 @@
 
 const char *const trial_source_name[SRC_SOURCES] = {
     [SRC_SCRIPT] = "script", [SRC_SAMPLER] = "sampler", [SRC_USER] = "user",
-    [SRC_RETRY] = "retry",   [SRC_FIRST] = "first",
+    [SRC_RETRY] = "retry",   [SRC_FIRST] = "first",     [SRC_CONFIRM] = "confirm",
 };
 
 struct trial_mem *trial_mem(struct study *st, int64_t number)
@@ -336,6 +337,18 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
     json_decref(info);
 }
 
+/* A trial that was cut learns what became of its confirmation. Ids ascend with numbers. */
+static void note_confirm(struct study *st, const struct trial_row *row, const struct trial_mem *t)
+{
+    int at;
+
+    if (t->source != SRC_CONFIRM)
+        return;
+    BISECT(at, st->n_trials, st->trials[at].id < row->retry_of);
+    if (at < st->n_trials && st->trials[at].id == row->retry_of)
+        st->trials[at].confirm = t->state == TS_COMPLETED && !t->is_part ? 2 : 1;
+}
+
 void trial_note(struct study *st, const struct trial_row *row)
 {
     bool is_new = row->number > st->n_trials;
@@ -359,6 +372,7 @@ void trial_note(struct study *st, const struct trial_row *row)
     t->ended_at = row->ended_at;
     t->has_artifact = row->artifact[0] != '\0';
     note_info(st, t, row, is_new, is_higher);
+    note_confirm(st, row, t);
     list(st, row->number);
 }
 

@@ -401,9 +401,9 @@ static void a_grant_carries_the_time_that_is_left_less_the_reserve(void **state)
     (void)state;
     check_deadline(",'space':[{'family':'boost'}]", 2, 0);
     check_deadline(",'space':[{'family':'linear'}]", 2, 0);
-    /* Beside boosting, which comes first, a linear model may take a tenth of the time. */
+    /* Beside boosting, which comes first, a linear model may take a quarter of the time. */
     check_deadline("", 2, 0);
-    check_deadline("", 3, 10000);
+    check_deadline("", 3, 25000);
 }
 
 static void stop_rules_end_a_study(void **state)
