@@ -103,7 +103,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SECONDARY:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers bench-pipelines fuzz build-fuzz \
+.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
@@ -318,6 +318,13 @@ bench-pipelines:
 	    { echo "bench-pipelines: skipped, scikit-learn and XGBoost are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all && ASSAY=$B/assay ROWS=$(ROWS) TIME=$(or $(TIME),20s) SEED=$(or $(SEED),1) \
 	    $(PIPELINES_PYTHON) tests/bench/pipelines/run.py $(ONLY)
+
+# A whole search on generated tables: beside its families alone at equal time (RACE: "SECONDS KINDS SEEDS FAMILIES"), or what its
+# score is worth (OPTIMISM="SECONDS SEEDS KINDS"). See tests/bench/search/README.md.
+bench-allocation:
+	@$(AGAIN) all && B=$B python3 tests/bench/search/race.py $(RACE)
+bench-optimism:
+	@$(AGAIN) all && B=$B python3 tests/bench/search/optimism.py $(OPTIMISM)
 
 # What tests/ml/test_formats compares with: writers of Parquet, Arrow and JSON lines, of pinned versions, installed once.
 formats-peers:
