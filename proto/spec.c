@@ -64,6 +64,7 @@ void spec_fini(struct spec *s)
     json_decref(s->space);
     json_decref(s->enqueue);
     json_decref(s->command);
+    json_decref(s->constraints);
     s->command = NULL;
     s->columns = s->monotone = NULL;
     s->sampler_options = s->scheduler_options = s->space = s->enqueue = NULL;
@@ -496,7 +497,7 @@ static int own_parse(struct spec *s, const json_t *j, struct err *err)
 {
     static const char *const keys[] = {
         "name",    "metric",    "goal", "levels",   "space",   "lost_after", "budget",     "stop",
-        "sampler", "scheduler", "seed", "parallel", "enqueue", "priority",   COMMAND_KEYS,
+        "sampler", "scheduler", "seed", "parallel", "enqueue", "priority",   "constraints", COMMAND_KEYS,
     };
 
     if (name_parse(j, NULL, "name", JSONX_OPTIONAL, s->name, sizeof s->name, err) < 0 ||

@@ -27,6 +27,7 @@ struct spec {
     bool is_own;
     bool larger_is_better; /* `goal: maximize` */
     int levels;            /* how often a trial may report: 1..levels; 1 = only its result */
+    json_t *constraints;   /* list of inequalities between its parameters, or NULL; owned */
     int64_t lost_after_ms; /* a client that is silent for so long has lost its trial */
     /* What runners run for each trial (proto/command.h), or NULL: clients ask and tell. Owned. */
     json_t *command;

@@ -15,7 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OWN_MAX_LEVELS = 10000, OWN_LOST_MS = 3600000, OWN_LEAST_LOST_MS = 1000 };
+enum {
+    OWN_MAX_LEVELS = 10000,
+    OWN_LOST_MS = 3600000,
+    OWN_LEAST_LOST_MS = 1000,
+    OWN_MAX_CONSTRAINTS = 32,
+    OWN_CONSTRAINT_BYTES = 500
+};
 
 bool spec_own_wanted(const json_t *o)
 {
@@ -37,6 +43,29 @@ static int table_keys_check(const json_t *o, struct err *err)
                           "does not belong to a study whose space is an object: its trials are run "
                           "by a program of your own (ask and tell), not by runners on a table");
     }
+    return 0;
+}
+
+/* What the texts mean is checked with the parameters, by the controller. */
+static int constraints_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    json_t *list = NULL, *v = NULL;
+    char where[40];
+    size_t i = 0;
+    int rc = jsonx_arr(o, NULL, "constraints", JSONX_OPTIONAL, OWN_MAX_CONSTRAINTS, &list, err);
+
+    if (rc <= 0)
+        return rc;
+    json_array_foreach(list, i, v)
+    {
+        jsonx_path_at(where, sizeof where, "constraints", i);
+        if (!json_is_string(v) || json_string_length(v) > OWN_CONSTRAINT_BYTES)
+            return err_at(err, where,
+                          "must be a text of at most %d bytes, such as \"layers * width <= 4096\"",
+                          OWN_CONSTRAINT_BYTES);
+    }
+    if (json_array_size(list) > 0)
+        s->constraints = json_deep_copy(list);
     return 0;
 }
 
@@ -96,6 +125,8 @@ int spec_own_parse(struct spec *s, const json_t *o, struct err *err)
         return -1;
     if (s->lost_after_ms < OWN_LEAST_LOST_MS)
         return err_at(err, "lost_after", "must be at least 1s");
+    if (constraints_parse(s, o, err) < 0)
+        return -1;
     s->space = json_deep_copy(space);
     if (command_keys_parse(s, o, err) < 0)
         return -1;

@@ -146,6 +146,7 @@ static json_t *own_json_new(const struct spec *s)
     if (s->command)
         CHECK(json_object_update(o, s->command) == 0);
     set_copy(o, "space", s->space);
+    set_copy(o, "constraints", s->constraints);
     set_search(o, s);
     return o;
 }

@@ -370,8 +370,9 @@ static struct plan_of *prepare(struct ctl *ctl, const json_t *json, struct err *
                               p->problem.shape.image.height > 0,
                               !p->problem.is_ready,
                               p->problem.is_ready ? &p->problem.shape : NULL };
-    if ((p->spec.is_own ? study_space_own(&p->space, p->spec.space, p->spec.levels, err)
-                        : study_space_build(&p->space, p->spec.space, &need, err)) < 0)
+    if ((p->spec.is_own
+             ? study_space_own(&p->space, p->spec.space, p->spec.constraints, p->spec.levels, err)
+             : study_space_build(&p->space, p->spec.space, &need, err)) < 0)
         goto fail;
     /* The resource is known from the spec, also if there is no table yet. */
     p->problem.shape.resource = (enum family_resource)p->spec.resource;

@@ -40,10 +40,10 @@ static int space_check_early(const struct spec *spec, struct err *err)
     struct space_for need = {
         tasks[spec->task], spec->metric, spec->monotone != NULL, false, true, NULL
     };
-    if ((spec->is_own ? study_space_own(&space, spec->space, spec->levels, err)
+    if ((spec->is_own ? study_space_own(&space, spec->space, spec->constraints, spec->levels, err)
                       : study_space_build(&space, spec->space, &need, err)) < 0)
         return -1;
-    int rc = spec->is_own ? 0 : resource_check(spec, &space, err);
+    int rc = spec->is_own ? own_is_feasible(space.space, err) : resource_check(spec, &space, err);
     json_array_foreach(spec->enqueue, i, v)
     {
         jsonx_path_at(path, sizeof path, "enqueue", i);

@@ -10,6 +10,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "search/space/constraint.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ enum {
     WORD_BYTES = 64,   /* of a choice, with its NUL; family_choice_name's buffers hold as much */
     MAX_CHOICES = 256, /* of one parameter */
     MAX_BRANCHES = 64, /* of one that others depend on: bits of a mask */
-    LEVEL_COST = 1000000
+    LEVEL_COST = 1000000,
+    FEASIBLE_DRAWS = 20000 /* a few milliseconds */
 };
 
 /* ---- the family ---- */
@@ -407,6 +409,42 @@ struct own *own_new(json_t *spec, int levels, struct space **space, struct err *
     return NULL;
 }
 
+int own_constrain(struct space *s, const json_t *list, struct err *err)
+{
+    char where[40];
+    json_t *v = NULL;
+    size_t i = 0;
+
+    json_array_foreach((json_t *)(uintptr_t)list, i, v)
+    {
+        struct err why = { 0 };
+
+        jsonx_path_at(where, sizeof where, "constraints", i);
+        if (space_constrain(s, OWN_FAMILY ".", json_string_value(v), &why) < 0)
+            return err_at(err, where, "%s", why.text);
+    }
+    return 0;
+}
+
+int own_is_feasible(const struct space *s, struct err *err)
+{
+    double *unit = mem_array(2 * (size_t)s->n, sizeof *unit), *point = unit + s->n;
+    bool is = s->n_constraints == 0;
+    struct rng r;
+
+    rng_init(&r, 1, 0);
+    for (int k = 0; k < FEASIBLE_DRAWS && !is; k++) {
+        for (int i = 0; i < s->n; i++)
+            unit[i] = rng_unit(&r);
+        space_from_unit(s, unit, point);
+        is = space_holds(s, point);
+    }
+    mem_free(unit);
+    return is ? 0
+              : err_at(err, "constraints", "none of %d random configurations keeps all of them",
+                       FEASIBLE_DRAWS);
+}
+
 void own_free(struct own *own)
 {
     if (!own)
@@ -446,6 +484,18 @@ static bool is_active(const struct own *own, int i, const double *params)
     return !isnan(v) && (p->parent_mask >> (int)v & 1);
 }
 
+static int keeps_constraints(const struct own *own, const char *path, const double *params,
+                             struct err *err)
+{
+    double *point = mem_array((size_t)own->space->n, sizeof *point);
+
+    point[0] = 0;
+    memcpy(point + 1, params, (size_t)own->family.n_params * sizeof *point);
+    bool is_kept = space_holds(own->space, point);
+    mem_free(point);
+    return is_kept ? 0 : err_at(err, path, "breaks a constraint of the study");
+}
+
 int own_settle(const struct own *own, const json_t *given, const char *path, double *params,
                struct err *err)
 {
@@ -463,7 +513,7 @@ int own_settle(const struct own *own, const json_t *given, const char *path, dou
             return err_at(err, where, "is none of its values");
         }
     }
-    return 0;
+    return given ? keeps_constraints(own, path, params, err) : 0;
 }
 
 json_t *own_params_json(const struct own *own, const double *params)

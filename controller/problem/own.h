@@ -33,6 +33,10 @@ struct own {
 /* Builds both from the spec's space. levels: how often a trial may report. Errors carry the path of
  * the key. After an error nothing is left to free. */
 struct own *own_new(json_t *spec, int levels, struct space **space, struct err *err);
+/* Adds the spec's constraints to the space. */
+int own_constrain(struct space *s, const json_t *list, struct err *err);
+/* An error if hardly any configuration keeps the constraints. */
+int own_is_feasible(const struct space *s, struct err *err);
 void own_free(struct own *own);
 /* The same of a family; NULL if it is one of ml/. */
 const struct own *own_of(const struct family *f);

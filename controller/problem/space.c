@@ -467,12 +467,17 @@ static void first_configs(struct study_space *out)
     mem_free(point);
 }
 
-int study_space_own(struct study_space *out, json_t *spec, int levels, struct err *err)
+int study_space_own(struct study_space *out, json_t *spec, const json_t *constraints, int levels,
+                    struct err *err)
 {
     *out = (struct study_space){ .n_families = 1 };
     out->own = own_new(spec, levels, &out->space, err);
     if (!out->own)
         return -1;
+    if (own_constrain(out->space, constraints, err) < 0) {
+        study_space_fini(out);
+        return -1;
+    }
     first_configs(out);
     return 0;
 }

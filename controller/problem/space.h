@@ -37,7 +37,8 @@ struct space_for {
 int study_space_build(struct study_space *out, const json_t *list, const struct space_for *need,
                       struct err *err);
 /* The same for a space of the user's own (own.h), whose trials report `levels` times at most. */
-int study_space_own(struct study_space *out, json_t *space, int levels, struct err *err);
+int study_space_own(struct study_space *out, json_t *space, const json_t *constraints, int levels,
+                    struct err *err); /* constraints: NULL = none */
 void study_space_fini(struct study_space *s);
 
 #endif

@@ -44,7 +44,8 @@ int study_space_load(struct study *st, struct err *err)
                               false,
                               &st->problem.shape };
 
-    if ((st->spec.is_own ? study_space_own(&st->space, st->spec.space, st->spec.levels, err)
+    if ((st->spec.is_own ? study_space_own(&st->space, st->spec.space, st->spec.constraints,
+                                           st->spec.levels, err)
                          : study_space_build(&st->space, st->spec.space, &need, err)) < 0)
         return -1;
     st->families[0] = family_find("baseline");

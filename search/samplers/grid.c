@@ -12,6 +12,7 @@
  *
  * The sequence runs over a space of its own, `cells`, in which the cut floats are integers. */
 #include "search/samplers/samplers.h"
+#include "search/space/constraint.h"
 #include "search/space/quasi_points.h"
 
 #include "base/mem.h"
@@ -164,10 +165,13 @@ static int grid_suggest(struct sampler *s, int64_t first, int n, double *points,
 
     (void)first, (void)err;
     for (int k = 0; k < n; k++) {
-        if (quasi_points_next(&g->points, g->point) == 0)
-            return k;
-        if (s->space->n > 0)
-            cells_to_point(g, g->point, points + (size_t)k * (size_t)s->space->n);
+        double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
+
+        do {
+            if (quasi_points_next(&g->points, g->point) == 0)
+                return k;
+            cells_to_point(g, g->point, point);
+        } while (!space_holds(s->space, point));
     }
     return n;
 }

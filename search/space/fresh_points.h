@@ -28,7 +28,8 @@ void fresh_points_fini(struct fresh_points *d);
 bool fresh_points_is_used_up(const struct fresh_points *d); /* the space has no unseen point left */
 /* Returns 1 and the point, which counts as seen from now on, or 0 if the space is used up. */
 int fresh_points_next(struct fresh_points *d, uint64_t seed, int64_t trial, double *point);
-/* Marks a point that was not drawn here, for example one enqueued by a user. True if it was new. */
+/* Marks a point that was not drawn here, for example one enqueued by a user. True if it was new. A
+ * point that breaks a constraint of the space never is. */
 bool fresh_points_mark(struct fresh_points *d, const double *point);
 
 #endif

@@ -5,6 +5,8 @@
  * once. */
 #include "search/space/quasi_points.h"
 
+#include "search/space/constraint.h"
+
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -13,7 +15,8 @@
 /* Seen elements in a row after which the numbering is used. If half of a space was seen, 32 random
  * points in a row would all be seen once in 4 billion times, so the order of the sequence is kept
  * for long. */
-enum { ATTEMPTS = 32 };
+/* CONSTRAINED_ATTEMPTS: as in fresh_points.c */
+enum { ATTEMPTS = 32, CONSTRAINED_ATTEMPTS = 20000 };
 static const uint64_t RANK_TAG = 0x72616e6b; /* "rank" */
 
 /* ---- dimensions ---- */
@@ -129,7 +132,7 @@ static int next_unseen_rank(struct quasi_points *w, double *point)
         w->rank = w->rank >= size - w->stride % size ? w->rank - (size - w->stride % size)
                                                      : w->rank + w->stride % size;
         w->passed++;
-        if (hash_set_add(&w->seen, space_hash(w->space, point)))
+        if (space_holds(w->space, point) && hash_set_add(&w->seen, space_hash(w->space, point)))
             return 1;
     }
     return 0;
@@ -141,16 +144,18 @@ int quasi_points_next(struct quasi_points *w, double *point)
 
     if (is_countable && (double)w->seen.n >= w->size)
         return 0;
-    for (int attempt = 0; attempt < ATTEMPTS && w->used < SEQUENCE_END; attempt++) {
+    int attempts = w->space->n_constraints ? CONSTRAINED_ATTEMPTS : ATTEMPTS;
+
+    for (int attempt = 0; attempt < attempts && w->used < SEQUENCE_END; attempt++) {
         element_to_point(w, point);
-        if (hash_set_add(&w->seen, space_hash(w->space, point)))
+        if (space_holds(w->space, point) && hash_set_add(&w->seen, space_hash(w->space, point)))
             return 1;
     }
     if (is_countable)
         return next_unseen_rank(w, point);
     /* As in fresh_points.c: a huge space with so many repeats has ranges of a few representable
      * numbers, and the last element is taken although it was seen. */
-    return w->used < SEQUENCE_END;
+    return w->used < SEQUENCE_END && !w->space->n_constraints;
 }
 
 bool quasi_points_mark(struct quasi_points *w, const double *point)

@@ -44,6 +44,7 @@ void space_free(struct space *s)
     for (int i = 0; i < s->n; i++)
         param_fini(&s->params[i]);
     mem_free(s->params);
+    mem_free(s->constraints);
     mem_free(s);
 }
 

@@ -45,9 +45,12 @@ struct param {
 };
 enum { SPACE_MAX_PARAMS = 512, SPACE_MAX_CHOICES = 4096, SPACE_MAX_NAME = 100 };
 
+struct constraint; /* constraint.h */
 struct space {
     int n;
     struct param *params;
+    struct constraint *constraints; /* owned; NULL = none */
+    int n_constraints;
 };
 
 struct space *space_new(void);

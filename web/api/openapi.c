@@ -66,7 +66,7 @@ static const struct schema schemas[] = {
                                 "\"enqueue\":{},\"warm_start\":{},\"objectives\":{},\"monotone\":{},\"resource\":{},"
                                 "\"groups\":{},\"time\":{},\"weights\":{},\"goal\":{},"
                                 "\"levels\":" INT
-                                ",\"lost_after\":{},\"command\":{},\"environment\":{},"
+                                ",\"lost_after\":{},\"constraints\":{},\"command\":{},\"environment\":{},"
                                 "\"files\":{},\"gpus\":" INT ",\"limits\":{},\"retry\":{}}}" },
     { "StudyPatch", JSON,
       "{\"type\":\"object\"," CLOSED ",\"properties\":{\"priority\":{\"type\":\"integer\","

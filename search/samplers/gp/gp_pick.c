@@ -5,6 +5,7 @@
  * neighbours, and the size of the steps shrinks as it goes. */
 #include "search/samplers/gp/gp_pick.h"
 
+#include "search/space/constraint.h"
 #include "search/space/exact_math.h"
 #include "search/space/normal.h"
 
@@ -48,6 +49,8 @@ static double score(struct climb *c, double least)
 
     space_from_unit(c->space, c->unit, c->point);
     c->left--;
+    if (!space_holds(c->space, c->point))
+        return -INFINITY;
     gp_code_of(c->p->code, c->point, x);
     gp_predict(c->p->model, x, &mean, &sd);
     double value = normal_log_ei((mean - c->p->best) / sd) + 0.5 * search_log(sd * sd);

@@ -12,6 +12,7 @@
 #include "search/contract/history.h"
 #include "search/samplers/tpe/kde.h"
 #include "search/samplers/tpe/tpe.h"
+#include "search/space/constraint.h"
 #include "search/space/exact_math.h"
 #include "search/space/fresh_points.h"
 
@@ -236,7 +237,8 @@ static bool model_propose(const struct bohb *b, const struct kde *good, const st
         if (!(ratio > best))
             continue;
         draw_to_point(b, x, drawn);
-        if (hash_set_has(&b->fresh.seen, space_hash(b->base.space, drawn)))
+        if (hash_set_has(&b->fresh.seen, space_hash(b->base.space, drawn)) ||
+            !space_holds(b->base.space, drawn))
             continue;
         best = ratio;
         memcpy(point, drawn, (size_t)b->base.space->n * sizeof *point);

@@ -10,6 +10,7 @@
 #include "search/contract/history.h"
 #include "search/samplers/tpe/parzen.h"
 #include "search/samplers/tpe/tpe_split.h"
+#include "search/space/constraint.h"
 #include "search/space/exact_math.h"
 #include "search/space/fresh_points.h"
 #include "search/space/latin.h"
@@ -238,7 +239,8 @@ static bool propose(struct tpe *t, int64_t trial, double *best)
     rng_init(&r, rng_mix(t->base.seed, DRAW_TAG), (uint64_t)trial);
     for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
         parzen_draw(&t->good, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, t->point);
-        if (hash_set_has(&t->fresh.seen, space_hash(t->base.space, t->point)))
+        if (hash_set_has(&t->fresh.seen, space_hash(t->base.space, t->point)) ||
+            !space_holds(t->base.space, t->point))
             continue;
         double s = score(t, t->point);
         if (found++ == 0 || s > most) {

@@ -17,7 +17,7 @@ static struct err err;
 static int build(struct study_space *out, const char *text)
 {
     json_t *spec = rig_json(text);
-    int rc = study_space_own(out, spec, 9, &err);
+    int rc = study_space_own(out, spec, NULL, 9, &err);
 
     json_decref(spec);
     return rc;
