@@ -112,7 +112,10 @@ int cmd_importance(const struct cmd *cmd, int argc, char **argv)
     return rc;
 }
 
-static void front_row(struct table *t, const json_t *row)
+/* What a user's program told beside the score. */
+static const char *const told[] = { "value_2", "value_3", "value_4" };
+
+static void front_row(struct table *t, const json_t *row, int n_told)
 {
     char score[80], fit[40], predict[40], size[40] = "-";
     const json_t *ns = json_object_get(row, "predict_ns_row");
@@ -130,20 +133,27 @@ static void front_row(struct table *t, const json_t *row)
     table_cell(t, "%s", fit);
     table_cell(t, "%s", predict);
     table_cell(t, "%s", size);
+    for (int i = 0; i < n_told; i++)
+        table_cell(t, "%.9g", json_number_value(json_object_get(row, told[i])));
 }
 
 static void print_front(const json_t *answer)
 {
-    static const char *const heads[] = { "rank", "trial",       "family", "score",
-                                         "fit",  "predict/row", "model" };
-    struct table *t = table_new(heads, ARRAY_LEN(heads));
+    static const char *const heads[] = { "rank",        "trial", "family",  "score",   "fit",
+                                         "predict/row", "model", "value_2", "value_3", "value_4" };
+    const json_t *first = json_array_get(json_object_get(answer, "rows"), 0);
+    int n_told = 0;
+
+    while (n_told < (int)ARRAY_LEN(told) && json_object_get(first, told[n_told]))
+        n_told++;
+    struct table *t = table_new(heads, (int)(ARRAY_LEN(heads) - ARRAY_LEN(told)) + n_told);
     const json_t *rows = json_object_get(answer, "rows"),
                  *volume = json_object_get(answer, "volume"),
                  *facts = json_object_get(answer, "facts");
     json_t *row = NULL, *fact = NULL;
     size_t i = 0, n = 0;
 
-    json_array_foreach(rows, i, row) front_row(t, row);
+    json_array_foreach(rows, i, row) front_row(t, row, n_told);
     table_print(t, stdout);
     printf("%zu of %" JSON_INTEGER_FORMAT " trials %s not dominated in", json_array_size(rows),
            json_integer_value(json_object_get(answer, "compared")),

@@ -496,8 +496,9 @@ static int search_parse(struct spec *s, const json_t *j, struct err *err)
 static int own_parse(struct spec *s, const json_t *j, struct err *err)
 {
     static const char *const keys[] = {
-        "name",    "metric",    "goal", "levels",   "space",   "lost_after", "budget",     "stop",
-        "sampler", "scheduler", "seed", "parallel", "enqueue", "priority",   "constraints", COMMAND_KEYS,
+        "name",    "metric",   "goal",       "levels",      "space",      "lost_after",
+        "budget",  "stop",     "sampler",    "scheduler",   "seed",       "parallel",
+        "enqueue", "priority", "objectives", "constraints", COMMAND_KEYS,
     };
 
     if (name_parse(j, NULL, "name", JSONX_OPTIONAL, s->name, sizeof s->name, err) < 0 ||

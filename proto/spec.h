@@ -16,8 +16,18 @@ enum spec_task { TASK_AUTO, TASK_BINARY, TASK_MULTICLASS, TASK_REGRESSION };
 enum spec_validation { VAL_AUTO, VAL_KFOLD, VAL_HOLDOUT };
 enum spec_resource { RES_AUTO, RES_ROUNDS, RES_ROWS };
 enum spec_tri { TRI_AUTO, TRI_ON, TRI_OFF };
-/* A quantity to search for: the score by the metric, or one that a trial costs. */
-enum spec_objective { OBJ_SCORE, OBJ_FIT_TIME, OBJ_PREDICT_TIME, OBJ_MODEL_BYTES, OBJ_KINDS };
+/* A quantity to search for: the score by the metric, one that a trial costs, or a further value that
+ * a user's program tells of a trial (OBJ_VALUE_2 is the second value of the spec's objectives). */
+enum spec_objective {
+    OBJ_SCORE,
+    OBJ_FIT_TIME,
+    OBJ_PREDICT_TIME,
+    OBJ_MODEL_BYTES,
+    OBJ_VALUE_2,
+    OBJ_VALUE_3,
+    OBJ_VALUE_4,
+    OBJ_KINDS
+};
 enum { SPEC_MAX_OBJECTIVES = 4 };
 
 struct spec {
@@ -45,6 +55,9 @@ struct spec {
     char metric[32];  /* "" = by the task: auc, logloss or rmse */
     int n_objectives; /* 0 = the score alone, else 2..SPEC_MAX_OBJECTIVES, one of them the score */
     enum spec_objective objectives[SPEC_MAX_OBJECTIVES];
+    /* Of an own study with several objectives: their names, and which way they are better. */
+    char objective_metric[SPEC_MAX_OBJECTIVES][32];
+    bool objective_larger[SPEC_MAX_OBJECTIVES];
     /* The key that named the metric, for error texts: "metric" or "objectives[0]". */
     char metric_where[24];
     enum spec_validation validation;

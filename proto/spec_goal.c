@@ -8,8 +8,11 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 
-const char *const spec_objective_name[OBJ_KINDS] = { "score", "fit_time", "predict_time",
-                                                     "model_bytes" };
+const char *const spec_objective_name[OBJ_KINDS] = { "score",       "fit_time", "predict_time",
+                                                     "model_bytes", "value_2",  "value_3",
+                                                     "value_4" };
+/* What a study on a table may name. */
+enum { TABLE_KINDS = OBJ_VALUE_2 };
 static const struct known_metric {
     const char *name;
     bool is_class;
@@ -48,7 +51,7 @@ static int objective_parse(struct spec *s, const json_t *v, const char *where,
 {
     static const char *const keys[] = { "metric" };
     const char *word = json_string_value(v), *near = NULL;
-    const char *names[OBJ_KINDS + ARRAY_LEN(metrics)];
+    const char *names[TABLE_KINDS + ARRAY_LEN(metrics)];
 
     if (json_is_object(v)) {
         if (ONLY(v, where, keys, err) < 0 ||
@@ -57,7 +60,7 @@ static int objective_parse(struct spec *s, const json_t *v, const char *where,
     }
     if (!word)
         return err_at(err, where, "must be a word such as auc, predict_time or model_bytes");
-    for (int k = 0; k < OBJ_KINDS; k++) {
+    for (int k = 0; k < TABLE_KINDS; k++) {
         names[k] = spec_objective_name[k];
         *out = (enum spec_objective)k;
         if (str_eq(word, names[k]))
@@ -65,7 +68,7 @@ static int objective_parse(struct spec *s, const json_t *v, const char *where,
     }
     *out = OBJ_SCORE;
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        names[OBJ_KINDS + i] = metrics[i].name;
+        names[TABLE_KINDS + i] = metrics[i].name;
     if (s->metric[0] && str_eq(word, s->metric))
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++) {

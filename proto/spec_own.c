@@ -32,10 +32,10 @@ bool spec_own_wanted(const json_t *o)
  * everywhere gets the usual error. */
 static int table_keys_check(const json_t *o, struct err *err)
 {
-    static const char *const keys[] = { "dataset",    "target",   "columns",       "positive",
-                                        "task",       "test",     "validation",    "monotone",
-                                        "objectives", "resource", "deterministic", "warm_start",
-                                        "groups",     "time",     "weights" };
+    static const char *const keys[] = { "dataset",  "target",        "columns",    "positive",
+                                        "task",     "test",          "validation", "monotone",
+                                        "resource", "deterministic", "warm_start", "groups",
+                                        "time",     "weights" };
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         if (json_object_get(o, keys[i]))
@@ -43,6 +43,67 @@ static int table_keys_check(const json_t *o, struct err *err)
                           "does not belong to a study whose space is an object: its trials are run "
                           "by a program of your own (ask and tell), not by runners on a table");
     }
+    return 0;
+}
+
+static const char *const goals[] = { "minimize", "maximize" };
+
+/* One objective: a name, which goes the way of `goal`, or {metric, goal}. */
+static int objective_parse(struct spec *s, const json_t *v, int i, struct err *err)
+{
+    static const char *const keys[] = { "metric", "goal" };
+    const char *name = json_string_value(v);
+    char where[40];
+    int goal = s->larger_is_better;
+
+    jsonx_path_at(where, sizeof where, "objectives", (size_t)i);
+    if (json_is_object(v) &&
+        (ONLY(v, where, keys, err) < 0 ||
+         jsonx_str(v, where, "metric", JSONX_REQUIRED, sizeof s->metric - 1, &name, err) < 0 ||
+         spec_word_parse(v, where, "goal", goals, ARRAY_LEN(goals), &goal, err) < 0))
+        return -1;
+    if (!name || !str_name_ok(name) || strlen(name) >= sizeof s->metric)
+        return err_at(err, where,
+                      "must be a name of at most %zu letters, digits, . _ or -, or {metric: name, "
+                      "goal: minimize}",
+                      sizeof s->metric - 1);
+    for (int k = 0; k < i; k++) {
+        if (str_eq(name, s->objective_metric[k]))
+            return err_at(err, where, "%s is named twice", name);
+    }
+    str_copy(s->objective_metric[i], sizeof s->objective_metric[i], name);
+    s->objective_larger[i] = goal == 1;
+    s->objectives[i] = i == 0 ? OBJ_SCORE : (enum spec_objective)(OBJ_VALUE_2 + i - 1);
+    return 0;
+}
+
+/* The first objective is the metric: boards are in its order. Intermediate reports are of one
+ * value, so a study with several objectives has one level. */
+static int objectives_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    json_t *list = NULL;
+    int rc = jsonx_arr(o, NULL, "objectives", JSONX_OPTIONAL, SPEC_MAX_OBJECTIVES, &list, err);
+    int n = rc == 1 ? (int)json_array_size(list) : 0;
+
+    if (rc < 0)
+        return -1;
+    if (rc == 1 && n == 0)
+        return err_at(err, "objectives", "names no objective");
+    for (int i = 0; i < n; i++) {
+        if (objective_parse(s, json_array_get(list, (size_t)i), i, err) < 0)
+            return -1;
+    }
+    if (n == 0)
+        return 0;
+    if (json_object_get(o, "metric") && !str_eq(s->metric, s->objective_metric[0]))
+        return err_at(err, "objectives[0]", "must be the metric, %s, by which trials are ranked",
+                      s->metric);
+    if (n > 1 && s->levels > 1)
+        return err_at(err, "levels",
+                      "must be 1 with several objectives: reports on the way are of one value");
+    str_copy(s->metric, sizeof s->metric, s->objective_metric[0]);
+    s->larger_is_better = s->objective_larger[0];
+    s->n_objectives = n > 1 ? n : 0;
     return 0;
 }
 
@@ -71,7 +132,6 @@ static int constraints_parse(struct spec *s, const json_t *o, struct err *err)
 
 static int goal_parse(struct spec *s, const json_t *o, struct err *err)
 {
-    static const char *const goals[] = { "minimize", "maximize" };
     const char *metric = "value";
     int goal = 0;
 
@@ -125,7 +185,7 @@ int spec_own_parse(struct spec *s, const json_t *o, struct err *err)
         return -1;
     if (s->lost_after_ms < OWN_LEAST_LOST_MS)
         return err_at(err, "lost_after", "must be at least 1s");
-    if (constraints_parse(s, o, err) < 0)
+    if (objectives_parse(s, o, err) < 0 || constraints_parse(s, o, err) < 0)
         return -1;
     s->space = json_deep_copy(space);
     if (command_keys_parse(s, o, err) < 0)

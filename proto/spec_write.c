@@ -116,8 +116,12 @@ static void set_objectives(json_t *o, const struct spec *s)
 {
     json_t *list = s->n_objectives > 0 ? json_array() : NULL;
 
-    for (int i = 0; i < s->n_objectives; i++)
-        CHECK(json_array_append_new(list, json_string(spec_objective_name[s->objectives[i]])) == 0);
+    for (int i = 0; i < s->n_objectives; i++) {
+        json_t *one = s->is_own ? json_pack("{s:s, s:s}", "metric", s->objective_metric[i], "goal",
+                                            s->objective_larger[i] ? "maximize" : "minimize")
+                                : json_string(spec_objective_name[s->objectives[i]]);
+        CHECK(json_array_append_new(list, one) == 0);
+    }
     if (list)
         set(o, "objectives", list);
 }
@@ -141,6 +145,7 @@ static json_t *own_json_new(const struct spec *s)
     set_text(o, "name", s->name);
     set_text(o, "metric", s->metric);
     set(o, "goal", json_string(s->larger_is_better ? "maximize" : "minimize"));
+    set_objectives(o, s);
     set(o, "levels", json_integer(s->levels));
     set_ms(o, "lost_after", s->lost_after_ms);
     if (s->command)

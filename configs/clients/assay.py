@@ -20,10 +20,9 @@ One file, Python's standard library only. Copy it beside your program.
     study.optimize(objective)
     print(study.best)
 
-Any number of processes, on any machines, may run the same lines at once: the study is made by the
-first of them, and each takes trials until the study is over. A process that is started again under
-the same client name gets the trial back that it held. The token is read from ASSAY_TOKEN, the file
-of the authority that vouches for an https:// address from ASSAY_TLS_CA (or this machine's store).
+Any number of processes, on any machines, may run the same lines at once: the first makes the study,
+each takes trials until it is over. One that is started again under its client name gets its trial
+back. ASSAY_TOKEN holds the token, ASSAY_TLS_CA the authority's file for an https:// address.
 """
 from __future__ import annotations
 
@@ -40,6 +39,7 @@ import traceback
 import urllib.parse
 from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
+Objective = Callable[["Trial"], Any]  # its result: a number, or a list of one per direction
 Domain = Any  # what a parameter may be: a JSON value, best made by the functions below
 RETRIES = 8  # attempts of a call that found no controller: 0.2, 0.4, 0.8 ... seconds apart
 
@@ -63,12 +63,11 @@ def log(low: float, high: float, *, when: Optional[Mapping[str, Any]] = None,
 def integer(low: int, high: int, *, log: bool = False, step: Optional[int] = None,
             when: Optional[Mapping[str, Any]] = None, default_: Optional[int] = None) -> Domain:
     """A whole number from low to high, both included."""
-    return _domain("int_log" if log else "int", [low, high], step=step, when=when,
-                   default_=default_)
+    kind = "int_log" if log else "int"
+    return _domain(kind, [low, high], step=step, when=when, default_=default_)
 
 
-def choice(*values: Any, when: Optional[Mapping[str, Any]] = None,
-           default_: Any = None) -> Domain:
+def choice(*values: Any, when: Optional[Mapping[str, Any]] = None, default_: Any = None) -> Domain:
     """One of these texts, numbers, True or False."""
     return _domain("choice", list(values), when=when, default_=default_)
 
@@ -190,8 +189,7 @@ class Trial:
 
     def report(self, level: int, value: float) -> bool:
         """Tells the value reached at this level (1, 2, ... up to the study's `levels`). True: stop
-        here. The trial has then been pruned, paused (another client, or this one, may get it again
-        and go on) or, at the last level, completed."""
+        here. It was pruned, paused (somebody may get it again) or, at the end, completed."""
         return self._tell("reports", level=level, value=float(value)) != "continue"
 
     def should_prune(self) -> bool:
@@ -199,12 +197,13 @@ class Trial:
         return self.verdict in ("stop", "pause")
 
     def heartbeat(self) -> None:
-        """Says that the trial still runs; for work between reports that takes longer than the
-        study's `lost_after` (one hour)."""
+        """Says that the trial still runs, where reports are further apart than `lost_after`."""
         self._tell("reports")
 
-    def complete(self, value: float) -> None:
-        self._tell("complete", value=float(value))
+    def complete(self, value: float | Sequence[float]) -> None:
+        """The result: a number, or one for each objective."""
+        many = isinstance(value, Sequence)
+        self._tell("complete", **({"values": list(value)} if many else {"value": float(value)}))
 
     def fail(self, why: str) -> None:
         self._tell("complete", failed=why[:1000])
@@ -218,8 +217,8 @@ class Study:
                  trials: Optional[int] = None, time: Optional[str] = None,
                  sampler: Any = "auto", scheduler: Any = "auto", seed: int = 0,
                  enqueue: Optional[Sequence[Mapping[str, Any]]] = None,
-                 token: Optional[str] = None, client: Optional[str] = None,
-                 **more: Any) -> None:
+                 directions: Optional[Sequence[str]] = None, token: Optional[str] = None,
+                 client: Optional[str] = None, **more: Any) -> None:
         self.client, self.name = Client(url, token), name
         self.worker = client or f"{socket.gethostname()[:16]}-{os.getpid()}-{os.urandom(3).hex()}"
         if space is not None:
@@ -229,6 +228,9 @@ class Study:
                     "scheduler": scheduler, "seed": seed, **more}
             if enqueue:
                 spec["enqueue"] = [dict(e) for e in enqueue]
+            if directions:  # the first is of `metric`
+                spec["objectives"] = [{"metric": f"value_{i}" if i > 1 else metric, "goal": d}
+                                      for i, d in enumerate(directions, 1)]
             self.client.call("POST", "/studies?load_if_exists=true", spec)
 
     @property
@@ -241,6 +243,11 @@ class Study:
         rows = self.client.call("GET", f"/studies/{self.name}/leaderboard?limit=1")["rows"]
         return rows[0] if rows else None
 
+    @property
+    def best_trials(self) -> list[dict[str, Any]]:
+        """With several `directions`: the trials that none beats in all of them."""
+        return self.client.call("GET", f"/studies/{self.name}/pareto")["rows"]
+
     def trials(self) -> Iterator[dict[str, Any]]:
         after: Optional[int] = 0
         while after is not None:
@@ -249,8 +256,7 @@ class Study:
             after = page["next"]
 
     def ask(self, count: int = 1, wait: bool = True) -> list[Trial]:
-        """Up to `count` trials; an empty list means that the study is over (or, without `wait`,
-        that nothing can be tried before other trials have reported)."""
+        """Up to `count` trials; none: the study is over (or, without `wait`, others must report)."""
         return self._take(None, count, wait)
 
     def _take(self, answer: Optional[Mapping[str, Any]], count: int, wait: bool) -> list[Trial]:
@@ -263,7 +269,7 @@ class Study:
             time.sleep(answer["wait_ms"] / 1000)
             answer = None
 
-    def optimize(self, objective: Callable[[Trial], float], n_trials: Optional[int] = None,
+    def optimize(self, objective: Objective, n_trials: Optional[int] = None,
                  catch: tuple[type[BaseException], ...] = (Exception,)) -> None:
         """Runs trials until the study is over, or n_trials of them. An exception of a type in
         `catch` fails its trial; every other one ends the call."""
@@ -278,7 +284,7 @@ class Study:
             answer = asked[0].next
 
 
-def run(trial: Trial, objective: Callable[[Trial], float],
+def run(trial: Trial, objective: Objective,
         catch: tuple[type[BaseException], ...] = (Exception,)) -> None:
     """Runs one trial and tells its result."""
     try:

@@ -146,6 +146,10 @@ static int facts_parse(const struct study *st, const char *x, const char *y,
     if (word_parse("x", x, analysis_fact_name, OBJ_KINDS, OBJ_FIT_TIME, &fx, err) < 0 ||
         word_parse("y", y, analysis_fact_name, OBJ_KINDS, OBJ_SCORE, &fy, err) < 0)
         return -1;
+    if (!analysis_has_fact(st, (enum spec_objective)fx) ||
+        !analysis_has_fact(st, (enum spec_objective)fy))
+        return err_at(err, analysis_has_fact(st, (enum spec_objective)fx) ? "y" : "x",
+                      "is no objective of this study");
     if (fx == fy)
         return err_at(err, "y", "must be another fact than x");
     out[0] = (enum spec_objective)fx;

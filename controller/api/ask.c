@@ -189,15 +189,60 @@ int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json
 struct told {
     int64_t lease, level; /* level 0 = not given */
     double value;         /* NaN = not given */
+    json_t *values;       /* instead, with several objectives: one number for each; borrowed */
     const char *client, *failed;
     bool is_end;
     bool asks; /* for the next trial, if this one leaves the program with this call */
 };
 
+/* `values`: one number for each objective, and then no `value`. */
+static int values_parse(struct told *t, const json_t *body, struct err *err)
+{
+    json_t *v = NULL;
+    size_t i = 0;
+    char where[40];
+    int rc = jsonx_arr(body, NULL, "values", JSONX_OPTIONAL, SPEC_MAX_OBJECTIVES, &t->values, err);
+
+    if (rc <= 0)
+        return rc;
+    if (json_object_get(body, "value"))
+        return err_at(err, "values", "holds all values; leave out `value`");
+    if (json_array_size(t->values) == 0)
+        return err_at(err, "values", "must have one number for each objective");
+    json_array_foreach(t->values, i, v)
+    {
+        jsonx_path_at(where, sizeof where, "values", i);
+        if (!json_is_number(v))
+            return err_at(err, where, "must be a number");
+    }
+    return 0;
+}
+
+/* As many values as the study has objectives? */
+static int values_check(struct ctl *ctl, const struct told *t, int64_t study, struct err *err)
+{
+    struct study *st = isnan(t->value) ? NULL : study_by_id(ctl, study, err);
+    int wanted = st ? MAX(st->spec.n_objectives, 1) : 1,
+        have = t->values ? (int)json_array_size(t->values) : 1;
+
+    if (isnan(t->value))
+        return 0;
+    if (!st)
+        return -1;
+    if (wanted > 1 && !t->values)
+        return err_at(err, "values", "the study has %d objectives: a list of %d numbers is needed",
+                      wanted, wanted);
+    return wanted == have
+               ? 0
+               : err_at(err, "values", "has %d numbers, and the study has %d objective%s", have,
+                        wanted, wanted == 1 ? "" : "s");
+}
+
 static int told_parse(struct told *t, const json_t *body, bool is_end, struct err *err)
 {
-    static const char *const report[] = { "client", "lease", "level", "value", "ask" };
-    static const char *const end[] = { "client", "lease", "level", "value", "ask", "failed" };
+    static const char *const report[] = { "client", "lease", "level", "value", "values", "ask" };
+    static const char *const end[] = { "client", "lease",  "level", "value",
+                                       "ask",    "values", "failed" };
     const json_t *value = json_object_get(body, "value");
 
     *t = (struct told){ .value = NAN, .is_end = is_end };
@@ -209,6 +254,9 @@ static int told_parse(struct told *t, const json_t *body, bool is_end, struct er
         jsonx_bool(body, NULL, "ask", JSONX_OPTIONAL, &t->asks, err) < 0 ||
         (is_end && jsonx_str(body, NULL, "failed", JSONX_OPTIONAL, 1000, &t->failed, err) < 0))
         return -1;
+    if (values_parse(t, body, err) < 0)
+        return -1;
+    value = t->values ? json_array_get(t->values, 0) : value;
     if (json_is_number(value))
         t->value = json_number_value(value);
     else if (value && !json_is_null(value))
@@ -220,6 +268,19 @@ static int told_parse(struct told *t, const json_t *body, bool is_end, struct er
     if (!is_end && !t->level && json_is_number(value))
         return err_at(err, "level", "must say at which level this value was reached");
     return 0;
+}
+
+/* The values beside the first one, as a message's detail: {"values": [...]}. NULL = there is none;
+ * mem_free it. */
+static char *more_text(const struct told *t)
+{
+    json_t *list = json_array(), *o = json_pack("{s:o}", "values", list);
+
+    for (size_t i = 1; i < json_array_size(t->values); i++)
+        json_array_append(list, json_array_get(t->values, i));
+    char *text = json_array_size(list) > 0 ? jsonx_dump(o) : NULL;
+    json_decref(o);
+    return text;
 }
 
 /* Sends one message for the trial, numbered after the last one that was taken. */
@@ -237,10 +298,12 @@ static int send(struct ctl *ctl, const struct told *t, struct trial_row *row, en
     e.level = level;
     e.value = t->value;
     e.reason = TR_INVALID;
-    e.detail = (char *)(uintptr_t)t->failed;
+    char *more = t->failed ? NULL : more_text(t);
+    e.detail = t->failed ? (char *)(uintptr_t)t->failed : more;
     e.fit_us = l ? (ctl_now(ctl) - l->granted_ms) * 1000 : 0;
     *reply = (struct msg_reply){ .trial = row->id, .fence = t->lease, .seq = e.seq };
     int rc = report_trial(ctl, t->client, &e, reply, err);
+    mem_free(more);
     int64_t id = row->id;
     trial_row_fini(row);
     *row = (struct trial_row){ 0 };
@@ -367,6 +430,8 @@ int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end,
         rc = err_set(err, ERR_CONFLICT, "trial %" PRId64 " is run by a runner", id);
     if (rc == 1 && row.fence != t.lease)
         reply.action = MSG_STALE;
+    else if (rc == 1 && values_check(ctl, &t, row.study, err) < 0)
+        rc = -1;
     else if (rc == 1)
         rc = told_apply(ctl, &t, &row, &reply, err) < 0 ? -1 : 1;
     if (rc == 1)

@@ -16,6 +16,7 @@
 #include "controller/settle/load.h"
 #include "controller/state/board.h"
 #include "controller/state/trial.h"
+#include "controller/view/analysis.h"
 #include "controller/view/show.h"
 #include "store/journal.h"
 
@@ -85,6 +86,17 @@ static bool is_ranked(const struct trial_mem *t)
     return t->state == TS_COMPLETED && !isnan(t->score);
 }
 
+/* The values beside the score that a user's program told of a completed trial. */
+static int add_values(struct buf *out, const struct study *st, const struct trial_mem *t,
+                      struct err *err)
+{
+    int rc = 0;
+
+    for (int i = 1; st->spec.is_own && i < st->spec.n_objectives && rc == 0; i++)
+        rc = add_real_key(out, analysis_fact_name[st->spec.objectives[i]], t->values[i - 1], err);
+    return rc;
+}
+
 /* One trial as an object. is_front = the marks of show_front_new; NULL = the study has one
  * objective. */
 static int add_row(struct buf *out, const struct study *st, const struct trial_row *row,
@@ -111,7 +123,7 @@ static int add_row(struct buf *out, const struct study *st, const struct trial_r
         add_fact(out, "predict_ns_row", t->predict_ns, err) < 0 ||
         add_fact(out, "model_bytes", t->model_bytes, err) < 0 ||
         add_fact(out, "started_at", row->started_at, err) < 0 ||
-        add_fact(out, "ended_at", row->ended_at, err) < 0 ||
+        add_fact(out, "ended_at", row->ended_at, err) < 0 || add_values(out, st, t, err) < 0 ||
         (is_front &&
          buf_addf(out, err, ",\"front\":%s", is_front[row->number - 1] ? "true" : "false") < 0) ||
         buf_adds(out, ",", err) < 0 || add_json(out, "detail", show_text(row->detail), err) < 0 ||
@@ -470,6 +482,24 @@ static int add_legend(struct buf *out, const struct study *st, struct err *err)
                : add_names(out, "reasons", trial_reason_name, TR_REASONS, err);
 }
 
+/* What a user's program told beside the score: one array for each further objective. */
+static int add_told(struct buf *out, const struct study *st, int64_t from, int64_t to,
+                    struct err *err)
+{
+    for (int i = 1; st->spec.is_own && i < st->spec.n_objectives; i++) {
+        if (buf_addf(out, err, ",\"%s\":[", analysis_fact_name[st->spec.objectives[i]]) < 0)
+            return -1;
+        for (int64_t k = from; k <= to; k++) {
+            if ((k > from && buf_add(out, ",", 1, err) < 0) ||
+                add_real(out, st->trials[k - 1].values[i - 1], 10, err) < 0)
+                return -1;
+        }
+        if (buf_adds(out, "]", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int ctl_study_columns(struct ctl *ctl, const char *ref, int64_t after, int limit, bool with_config,
                       struct buf *out, struct err *err)
 {
@@ -489,7 +519,7 @@ int ctl_study_columns(struct ctl *ctl, const char *ref, int64_t after, int limit
         if (add_column(out, st, (enum column)c, from, to, err) < 0)
             return -1;
     }
-    if (add_scores(out, st, from, to, err) < 0 ||
+    if (add_scores(out, st, from, to, err) < 0 || add_told(out, st, from, to, err) < 0 ||
         (with_config && add_configs(out, st, from, to, err) < 0))
         return -1;
     return buf_adds(out, "}", err);

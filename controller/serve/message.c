@@ -240,8 +240,8 @@ static int take_pipeline(struct study *st, const struct trial_row *row, const ch
 static int take_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                       struct err *err)
 {
-    static const char *const kept[] = { "free",   "steps",  "folds", "curve",
-                                        "engine", "growth", "first", "blocks" };
+    static const char *const kept[] = { "free",   "steps", "folds",  "curve", "engine",
+                                        "growth", "first", "values", "blocks" };
     const struct lease *l = lease_find(st->ctl, false, row->id);
     json_t *info = trial_info(row);
 
@@ -298,8 +298,14 @@ static int take_warnings(struct study *st, const char *detail, struct err *err)
 
 static json_t *final_data(const struct trial_row *row)
 {
-    return json_pack("{s:o, s:o, s:s}", "score", jsonx_real(row->score), "se",
-                     jsonx_real(row->score_se), "family", row->family);
+    json_t *info = trial_info(row), *values = json_object_get(info, "values");
+    json_t *data = json_pack("{s:o, s:o, s:s}", "score", jsonx_real(row->score), "se",
+                             jsonx_real(row->score_se), "family", row->family);
+
+    if (values)
+        json_object_set(data, "values", values);
+    json_decref(info);
+    return data;
 }
 
 static int fail_with(struct study *st, struct trial_row *row, enum trial_event ev,
@@ -358,6 +364,22 @@ static bool is_outdone(const struct study *st, const struct trial_row *row)
     return trial_is_part(st, row) && board_outdoes(st, &t);
 }
 
+/* Whether a user's program told fewer values than its study has objectives. */
+static bool lacks_values(const struct study *st, const char *detail)
+{
+    size_t wanted = st->spec.is_own ? (size_t)MAX(st->spec.n_objectives - 1, 0) : 0, have = 0;
+    json_t *o = wanted > 0 && detail && strlen(detail) <= DETAIL_KEPT
+                    ? jsonx_load(detail, strlen(detail), "detail", NULL)
+                    : NULL;
+    const json_t *list = json_object_get(o, "values");
+
+    while (have < json_array_size(list) && json_is_number(json_array_get(list, have)))
+        have++;
+    bool lacks = wanted > 0 && (have != wanted || json_array_size(list) != wanted);
+    json_decref(o);
+    return lacks;
+}
+
 static int on_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                     struct msg_reply *reply, struct err *err)
 {
@@ -374,6 +396,11 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
         reply->action = MSG_DROP;
         return fail_with(st, row, TE_FAIL, TR_INVALID,
                          e->detail && e->detail[0] ? e->detail : "it has no score", err);
+    }
+    if (lacks_values(st, e->detail)) {
+        reply->action = MSG_DROP;
+        return fail_with(st, row, TE_FAIL, TR_INVALID,
+                         "the program did not tell one number for each objective", err);
     }
     if (take_final(st, row, e, err) < 0 || take_warnings(st, e->detail, err) < 0)
         return -1;

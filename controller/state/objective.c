@@ -13,6 +13,14 @@ int objective_count(const struct study *st)
     return MAX(st->spec.n_objectives, 1);
 }
 
+/* A further value that the user's program told, larger is better. NaN = it told none. */
+static double told(const struct study *st, const struct trial_mem *t, enum spec_objective o)
+{
+    int i = (int)o - OBJ_VALUE_2;
+
+    return st->spec.objective_larger[i + 1] ? t->values[i] : -t->values[i];
+}
+
 static double cheapness(int64_t cost)
 {
     return cost > 0 ? -search_log((double)cost) : NAN;
@@ -27,8 +35,10 @@ double objective_worth(const struct study *st, const struct trial_mem *t, enum s
         return cheapness(t->fit_us);
     case OBJ_PREDICT_TIME:
         return cheapness(t->predict_ns);
-    default:
+    case OBJ_MODEL_BYTES:
         return cheapness(t->model_bytes);
+    default:
+        return told(st, t, o);
     }
 }
 
@@ -69,8 +79,12 @@ static int compare(const struct study *st, const struct trial_mem *a, const stru
         return cheaper(a->fit_us, b->fit_us);
     case OBJ_PREDICT_TIME:
         return cheaper(a->predict_ns, b->predict_ns);
-    default:
+    case OBJ_MODEL_BYTES:
         return cheaper(a->model_bytes, b->model_bytes);
+    default:
+        x = told(st, a, o);
+        y = told(st, b, o);
+        return isnan(x) || isnan(y) ? isnan(y) - isnan(x) : (x > y) - (x < y);
     }
 }
 

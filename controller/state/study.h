@@ -60,6 +60,8 @@ struct trial_mem {
     float *blocks;
     int n_blocks;
     int64_t fit_us, predict_ns, model_bytes; /* of a completed trial; 0 = unknown */
+    /* what a user's program told beside the score; NaN = none */
+    double values[SPEC_MAX_OBJECTIVES - 1];
     int64_t work_us; /* computing time as far as it was told at levels and at the end */
     int64_t ended_at;
     uint8_t state, reason, source; /* enum trial_state, trial_reason, trial_source */

@@ -271,6 +271,17 @@ static double first_score(const json_t *info)
     return json_is_number(first) ? json_number_value(first) : (double)NAN;
 }
 
+static void values_of(const json_t *info, double out[SPEC_MAX_OBJECTIVES - 1])
+{
+    const json_t *list = json_object_get(info, "values");
+
+    for (size_t i = 0; i < SPEC_MAX_OBJECTIVES - 1; i++) {
+        const json_t *v = json_array_get(list, i);
+
+        out[i] = json_is_number(v) ? json_number_value(v) : (double)NAN;
+    }
+}
+
 /* Keeps the blocks of a trial's score in memory. A runner may say anything: what is no list of numbers
  * is left out. */
 static void note_blocks(struct trial_mem *t, const json_t *info)
@@ -317,6 +328,8 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
     bool is_over = trial_is_final(row->state) && !is_complete;
     json_t *info = is_new || is_higher || is_complete || is_over ? trial_info(row) : NULL;
 
+    if (is_new || is_complete)
+        values_of(info, t->values);
     if (is_new) {
         t->source = (uint8_t)source_of(info);
         t->config = strtoull(row->config_hash, NULL, 16);

@@ -31,8 +31,9 @@ enum {
 };
 
 const char *const analysis_method_name[ANALYSIS_METHODS] = { "ped_anova", "fanova" };
-const char *const analysis_fact_name[OBJ_KINDS] = { "score", "fit_us", "predict_ns_row",
-                                                    "model_bytes" };
+const char *const analysis_fact_name[OBJ_KINDS] = { "score",       "fit_us",  "predict_ns_row",
+                                                    "model_bytes", "value_2", "value_3",
+                                                    "value_4" };
 
 struct estimate {
     bool is_running; /* a job on the pool makes a newer one */
@@ -80,6 +81,12 @@ static int width(const struct analysis *a)
     return a->st->space.space->n;
 }
 
+bool analysis_has_fact(const struct study *st, enum spec_objective fact)
+{
+    return fact < OBJ_VALUE_2 ||
+           (st->spec.is_own && (int)fact - OBJ_VALUE_2 + 1 < st->spec.n_objectives);
+}
+
 static void fronts_init(struct analysis *a)
 {
     const struct spec *spec = &a->st->spec;
@@ -87,10 +94,13 @@ static void fronts_init(struct analysis *a)
     for (int x = 0; x < OBJ_KINDS; x++) {
         a->lo[x] = INFINITY;
         a->hi[x] = -INFINITY;
-        for (int y = x + 1; y < OBJ_KINDS; y++)
+        for (int y = x + 1; y < OBJ_KINDS; y++) {
+            if (!analysis_has_fact(a->st, (enum spec_objective)y))
+                continue;
             a->fronts[a->n_fronts++] =
                 (struct candidates){ .facts = { (enum spec_objective)x, (enum spec_objective)y },
                                      .n_facts = 2 };
+        }
     }
     if (spec->n_objectives <= 2)
         return;

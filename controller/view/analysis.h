@@ -18,6 +18,9 @@ extern const char *const analysis_method_name[ANALYSIS_METHODS];
 /* The key of each objective in rows of the leaderboard. */
 extern const char *const analysis_fact_name[OBJ_KINDS];
 
+/* Whether trials of the study can have it: not all have values that a program told. */
+bool analysis_has_fact(const struct study *st, enum spec_objective fact);
+
 struct analysis_importance {
     /* made from all trials there are now (fANOVA: from at least ten elevenths) */
     bool is_current;

@@ -171,6 +171,19 @@ static json_t *objectives_json(const struct study *st)
     return list;
 }
 
+/* What each objective is called and which way it is better, where a user's program tells them. */
+static json_t *told_objectives_json(const struct study *st)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < st->spec.n_objectives; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s}", "key", analysis_fact_name[st->spec.objectives[i]],
+                            "metric", st->spec.objective_metric[i], "goal",
+                            st->spec.objective_larger[i] ? "maximize" : "minimize"));
+    return list;
+}
+
 static void add_problem(json_t *o, const struct study *st)
 {
     const struct msg_data *d = &st->problem.data;
@@ -182,6 +195,8 @@ static void add_problem(json_t *o, const struct study *st)
     json_object_set_new(o, "larger_is_better",
                         ready ? json_boolean(st->problem.metric->larger_is_better) : json_null());
     json_object_set_new(o, "objectives", objectives_json(st));
+    if (st->spec.is_own && st->spec.n_objectives > 1)
+        json_object_set_new(o, "told_objectives", told_objectives_json(st));
     json_object_set_new(o, "validation", json_string(validation_of(st)));
     json_object_set_new(o, "folds", ready ? json_integer(d->folds) : json_null());
     json_object_set_new(o, "rows", ready ? json_integer((json_int_t)d->rows) : json_null());
@@ -341,6 +356,15 @@ static json_t *info_get(const json_t *info, const char *key)
     return v ? json_incref(v) : json_null();
 }
 
+/* The values beside the score that a user's program told: keys value_2 and so on. */
+static void add_values(json_t *o, const json_t *info)
+{
+    const json_t *list = json_object_get(info, "values");
+
+    for (size_t i = 0; i < json_array_size(list) && OBJ_VALUE_2 + i < OBJ_KINDS; i++)
+        json_object_set(o, analysis_fact_name[OBJ_VALUE_2 + i], json_array_get(list, i));
+}
+
 json_t *show_board_row(const struct trial_row *row, int64_t rank)
 {
     json_t *info = trial_info(row);
@@ -356,6 +380,7 @@ json_t *show_board_row(const struct trial_row *row, int64_t rank)
         row->artifact[0] != '\0');
 
     CHECK(o);
+    add_values(o, info);
     json_decref(info);
     return o;
 }

@@ -67,6 +67,84 @@ s.optimize(conditional)
 assert s.best["score"] < 0.2, s.best
 assert len(seen) == 40 and {p["classifier"] for p in seen} == {"svc", "forest"}
 
+# pruning with intermediate values
+def pruned(t):
+    for step in range(1, 28):
+        loss = (t["x"] - 0.7) ** 2 + 1 / step
+        if t.report(step, loss):
+            raise assay.Pruned
+    return loss
+
+s = assay.Study(url, "pruned", trials=60, levels=27, scheduler="asha", space={"x": assay.uniform(0, 1)})
+s.optimize(pruned)
+counts = [t["state"] for t in s.trials()]
+assert counts.count("pruned") > 20 and abs(s.best["config"]["x"] - 0.7) < 0.15, (counts, s.best)
+
+# two objectives, and a constraint between parameters (Binh and Korn's problem, 1997)
+def binh_korn(t):
+    x, y = t["x"], t["y"]
+    assert x + y <= 6, t.params
+    return 4 * x * x + 4 * y * y, (x - 5) ** 2 + (y - 5) ** 2
+
+s = assay.Study(url, "two", trials=120, directions=["minimize", "minimize"], seed=1,
+                constraints=["x + y <= 6"], space={"x": assay.uniform(0, 5), "y": assay.uniform(0, 3)})
+s.optimize(binh_korn)
+front = s.best_trials
+assert len(front) >= 10, front
+points = sorted((r["score"], r["value_2"]) for r in front)
+assert all(a[1] > b[1] for a, b in zip(points, points[1:])), points   # no one beats another
+assert s.info["objectives"] == ["score", "value_2"], s.info["objectives"]
+
+def volume(points, reference=(140.0, 50.0)):
+    area, low = 0.0, reference[1]
+    for x, y in sorted(points):
+        if x < reference[0] and y < low:
+            area += (reference[0] - x) * (low - y)
+            low = y
+    return area
+
+import random
+draw, drawn = random.Random(1), []
+while len(drawn) < 120:
+    x, y = draw.uniform(0, 5), draw.uniform(0, 3)
+    if x + y <= 6:
+        drawn.append((4 * x * x + 4 * y * y, (x - 5) ** 2 + (y - 5) ** 2))
+print("volume", volume(points), "of random points", volume(drawn))
+assert volume(points) > volume(drawn), (volume(points), volume(drawn))
+for wrong, where in (({"values": [1]}, "values"), ({"value": 1}, "values"), ({"values": [1, "x"]}, "values[1]")):
+    late = assay.Study(url, "wrong-values", trials=1, directions=["minimize", "maximize"], client="w",
+                       space={"x": assay.uniform(0, 1)})
+    t = late.ask()[0]
+    try:
+        t._tell("complete", **wrong)
+        raise SystemExit(f"{wrong} was taken")
+    except assay.Error as e:
+        assert e.status == 400 and e.where == where, (e.status, e.where, str(e))
+for more, where in (({"constraints": ["x + q <= 1"]}, "constraints[0]"), ({"constraints": ["x +"]}, "constraints[0]"),
+                    ({"constraints": ["x > 2"]}, "constraints"), ({"constraints": ["opt > 2"]}, "constraints[0]"),
+                    ({"constraints": ["x < 0.5"], "enqueue": [{"x": 0.7}]}, "enqueue[0]"),
+                    ({"directions": ["minimize"] * 2, "levels": 3}, "levels"),
+                    ({"directions": ["up"]}, "objectives[0].goal"),
+                    ({"directions": ["minimize"] * 2, "scheduler": "asha"}, "scheduler")):
+    try:
+        assay.Study(url, "wrong-more", trials=1, space={"x": assay.uniform(0, 1), "opt": assay.choice("a", "b")}, **more)
+        raise SystemExit(f"{more} was taken")
+    except assay.Error as e:
+        assert e.status == 400 and e.where == where, (more, e.status, e.where, str(e))
+
+# every sampler keeps constraints, also nested ones
+for sampler in ("random", "tpe", "gp", "sobol", "halton", "grid", "local", "bohb"):
+    seen = []
+    def kept(t):
+        seen.append(t.params)
+        assert t["a"] * t["b"] <= 20 and t.get("c", 0) < t["a"], t.params
+        return abs(t["a"] - 4) + t["b"] / 10 + t.get("c", 1)
+    s = assay.Study(url, f"kept-{sampler}", trials=60, sampler=sampler, space={
+        "a": assay.integer(1, 20), "b": assay.choice(1, 2, 4, 8), "k": assay.choice("p", "q"),
+        "c": assay.uniform(0, 10, when={"k": "q"})}, constraints=["a * b <= 20", "c < a"])
+    s.optimize(kept, catch=())
+    assert len(seen) == 60, (sampler, len(seen))
+
 def fails(t):
     if t.number % 3 == 0:
         raise ValueError("as it happens")

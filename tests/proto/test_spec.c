@@ -501,6 +501,68 @@ static void a_spec_needs_dataset_and_target(void **state)
     }
 }
 
+static void objectives_and_constraints_of_an_own_space_come_back(void **state)
+{
+    static const char text[] =
+        "{\"space\":{\"x\":[0,1]},\"goal\":\"maximize\",\"budget\":{\"trials\":3},"
+        "\"objectives\":[\"a\",{\"metric\":\"b\",\"goal\":\"minimize\"}],"
+        "\"constraints\":[\"x < 0.5\"]}";
+    json_t *given = json_loads(text, 0, NULL);
+    struct spec s, again;
+    struct err err = { 0 };
+
+    (void)state;
+    assert_int_equal(spec_parse(&s, given, &err), 0);
+    assert_int_equal(s.n_objectives, 2);
+    assert_int_equal(s.objectives[0], OBJ_SCORE);
+    assert_int_equal(s.objectives[1], OBJ_VALUE_2);
+    assert_string_equal(s.metric, "a");
+    assert_true(s.larger_is_better && s.objective_larger[0] && !s.objective_larger[1]);
+    json_t *written = spec_json_new(&s);
+    assert_int_equal(spec_parse(&again, written, &err), 0);
+    json_t *twice = spec_json_new(&again);
+    assert_true(json_equal(written, twice));
+    assert_int_equal(json_array_size(json_object_get(twice, "constraints")), 1);
+    json_decref(twice);
+    json_decref(written);
+    json_decref(given);
+    spec_fini(&again);
+    spec_fini(&s);
+}
+
+static void wrong_objectives_of_an_own_space_name_the_key(void **state)
+{
+    static const struct {
+        const char *more, *where;
+    } cases[] = {
+        { "\"objectives\":[]", "objectives" },
+        { "\"objectives\":[\"a\",\"a\"]", "objectives[1]" },
+        { "\"objectives\":[\"a\",\"b\",\"c\",\"d\",\"e\"]", "objectives" },
+        { "\"objectives\":[7]", "objectives[0]" },
+        { "\"objectives\":[{\"metric\":\"a\",\"goal\":\"up\"}]", "objectives[0].goal" },
+        { "\"objectives\":[{\"name\":\"a\"}]", "objectives[0].name" },
+        { "\"metric\":\"z\",\"objectives\":[\"a\",\"b\"]", "objectives[0]" },
+        { "\"levels\":2,\"objectives\":[\"a\",\"b\"]", "levels" },
+        { "\"constraints\":[1]", "constraints[0]" },
+        { "\"constraints\":\"x < 1\"", "constraints" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[300];
+        struct spec s;
+        struct err err = { 0 };
+
+        (void)snprintf(text, sizeof text, "{\"space\":{\"x\":[0,1]},%s}", cases[i].more);
+        json_t *given = json_loads(text, 0, NULL);
+        assert_non_null(given);
+        assert_int_equal(spec_parse(&s, given, &err), -1);
+        if (strcmp(err.where, cases[i].where) != 0)
+            fail_msg("%s: %s (%s)", text, err.where, err.text);
+        json_decref(given);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,6 +575,8 @@ int main(void)
         cmocka_unit_test(a_dataset_given_by_hash_names_the_study_by_its_start),
         cmocka_unit_test(bad_specs_get_one_error_with_the_path),
         cmocka_unit_test(a_spec_needs_dataset_and_target),
+        cmocka_unit_test(objectives_and_constraints_of_an_own_space_come_back),
+        cmocka_unit_test(wrong_objectives_of_an_own_space_name_the_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

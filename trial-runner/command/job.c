@@ -67,8 +67,11 @@ static int take_report(struct job *j, const struct report *r, struct err *err)
                      level);
         return level;
     }
-    if (!isfinite(j->values[level]))
+    if (!isfinite(j->values[level])) {
         j->values[level] = r->value;
+        j->n_more = r->n_more;
+        memcpy(j->more, r->more, sizeof j->more);
+    }
     j->reached = MAX(j->reached, level);
     return level;
 }

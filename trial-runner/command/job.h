@@ -12,6 +12,7 @@
 #include "trial-runner/command/inbox.h"
 #include "trial-runner/command/output.h"
 #include "trial-runner/command/program.h"
+#include "trial-runner/command/report.h"
 
 enum job_state {
     JOB_RUNS,
@@ -36,7 +37,9 @@ struct job {
     struct command command;
     json_t *params;
     int from, to, levels, reached;
-    double *values;      /* by level, 1..levels; NaN = not reported */
+    double *values;           /* by level, 1..levels; NaN = not reported */
+    double more[REPORT_MORE]; /* of further objectives, with the last of them */
+    int n_more;
     int64_t deadline_ms; /* monotonic; 0 = none */
 
     enum job_state state;

@@ -3,6 +3,7 @@
  * repeated question must be the last message that the controller knows. */
 #include "trial-runner/command/job.h"
 
+#include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/proc.h"
@@ -66,6 +67,18 @@ void job_fail(struct job *j, enum trial_reason reason, const char *text)
 
 /* ---- questions ---- */
 
+/* The values of further objectives as a message's detail; mem_free it. */
+static char *more_text(const struct job *j)
+{
+    json_t *list = json_array(), *o = json_pack("{s:o}", "values", list);
+
+    for (int i = 0; i < j->n_more; i++)
+        json_array_append_new(list, jsonx_real(j->more[i]));
+    char *text = jsonx_dump(o);
+    json_decref(o);
+    return text;
+}
+
 static void ask(struct job *j, enum msg_type type, int level, double value, bool cut)
 {
     struct msg_event ev;
@@ -76,6 +89,8 @@ static void ask(struct job *j, enum msg_type type, int level, double value, bool
     event_fill(j, &ev, type, level);
     ev.value = value;
     ev.cut = cut;
+    if (type == MSG_FINAL && j->n_more > 0)
+        ev.detail = more_text(j);
     host_event(j->host, j->trial, j->fence, &ev, NULL);
 }
 

@@ -30,6 +30,32 @@ static int done(const struct report *r, bool has_value, struct err *err)
     return 1;
 }
 
+/* "values": one number for each objective. */
+static int values_take(struct report *r, const json_t *list, struct err *err)
+{
+    size_t n = json_array_size(list);
+
+    if (!list)
+        return 0;
+    if (!json_is_array(list) || n < 1 || n > REPORT_MORE + 1)
+        return err_set(err, ERR_ARG, "has values that are no list of 1 to %d numbers",
+                       REPORT_MORE + 1);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(list, i);
+
+        if (!json_is_number(v) && !json_is_null(v))
+            return err_set(err, ERR_ARG, "has a value that is no number");
+        double x = json_is_number(v) ? json_number_value(v) : NAN;
+        if (i == 0)
+            r->value = x;
+        else
+            r->more[r->n_more++] = x;
+        if (!isfinite(x))
+            r->value = NAN;
+    }
+    return 0;
+}
+
 int report_json(struct report *r, const json_t *o, const char *metric, struct err *err)
 {
     static const char *const levels[] = { "level", "step", "epoch" };
@@ -57,7 +83,9 @@ int report_json(struct report *r, const json_t *o, const char *metric, struct er
         has_value = v != NULL;
         r->value = json_is_number(v) ? json_number_value(v) : NAN;
     }
-    return done(r, has_value, err);
+    if (!has_value && values_take(r, json_object_get(o, "values"), err) < 0)
+        return -1;
+    return done(r, has_value || json_object_get(o, "values"), err);
 }
 
 /* A number as programs print it; "nan" and "inf" count. */
@@ -67,6 +95,15 @@ static bool number(const char *text, double *out)
 
     *out = strtod(text, &end);
     return end != text && *end == '\0';
+}
+
+/* 0 for "value_2", the second value, and so on; -1 = another word. */
+static int more_of(const char *word)
+{
+    bool is =
+        str_starts(word, "value_") && word[6] >= '2' && word[6] < '2' + REPORT_MORE && !word[7];
+
+    return is ? word[6] - '2' : -1;
 }
 
 /* level=3 score=0.91, in any order, with spaces or commas between. */
@@ -82,12 +119,16 @@ static int pairs(struct report *r, char *text, const char *metric, struct err *e
         if (!equals)
             return err_set(err, ERR_ARG, "has the word \"%.40s\", which is no name=number", word);
         *equals = '\0';
-        if (!is_level(word) && !is_value(word, metric))
+        int more = more_of(word);
+        if (!is_level(word) && !is_value(word, metric) && more < 0)
             continue;
         if (!number(equals + 1, &v))
             return err_set(err, ERR_ARG, "gives %.40s as \"%.40s\", which is no number", word,
                            equals + 1);
-        if (is_value(word, metric)) {
+        if (more >= 0) {
+            r->more[more] = v;
+            r->n_more = MAX(r->n_more, more + 1);
+        } else if (is_value(word, metric)) {
             r->value = v;
             has_value = true;
         } else if (v >= 1 && v <= LEVELS_MAX && floor(v) >= v) {

@@ -5,7 +5,8 @@
  *   assay: level=3 score=0.91
  *   assay: 0.91                             the level after the last one
  *
- * `step` and `epoch` may stand for level, `value` and the name of the study's metric for score. */
+ * `step` and `epoch` may stand for level, `value` and the name of the study's metric for score. Of
+ * several objectives: "values": [0.91, 12], or score=0.91 value_2=12. */
 #ifndef TRIAL_RUNNER_COMMAND_REPORT_H
 #define TRIAL_RUNNER_COMMAND_REPORT_H
 
@@ -14,9 +15,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+enum { REPORT_MORE = 3 };
 struct report {
     int level;    /* 0 = not given */
     double value; /* may be NaN or infinite */
+    int n_more;   /* values of further objectives */
+    double more[REPORT_MORE];
 };
 
 #define REPORT_MARK "assay:"

@@ -37,6 +37,7 @@ struct schema {
 #define LEVEL         "{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000}"
 #define LEVEL_OR_NULL "{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":10000}"
 #define TELLER        "\"client\":" CLIENT ",\"lease\":" ID ",\"ask\":{\"type\":\"boolean\"}"
+#define VALUES        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":{\"type\":\"number\"}}"
 #define CLOSED        "\"additionalProperties\":false"
 #define SESSION       "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
 #define ITEMS(type)   "{\"type\":\"array\",\"items\":" type "}"
@@ -186,10 +187,14 @@ static const struct schema schemas[] = {
     { "Report", JSON, /* a value at a level, or only that the trial still runs */
       "{\"type\":\"object\",\"anyOf\":[{\"required\":[\"client\",\"lease\",\"level\",\"value\"]," CLOSED
       ",\"properties\":{" TELLER ",\"level\":" LEVEL ",\"value\":{\"type\":\"number\"}}},"
+      "{\"required\":[\"client\",\"lease\",\"level\",\"values\"]," CLOSED ",\"properties\":{" TELLER
+      ",\"level\":" LEVEL ",\"values\":" VALUES "}},"
       "{\"required\":[\"client\",\"lease\"]," CLOSED ",\"properties\":{" TELLER "}}]}" },
     { "Completion", JSON, /* a value (null: the program got none), or why there is none */
       "{\"type\":\"object\",\"anyOf\":[{\"required\":[\"client\",\"lease\"]," CLOSED
       ",\"properties\":{" TELLER ",\"level\":" LEVEL_OR_NULL ",\"value\":" NUM "}},"
+      "{\"required\":[\"client\",\"lease\",\"values\"]," CLOSED ",\"properties\":{" TELLER
+      ",\"level\":" LEVEL_OR_NULL ",\"values\":" VALUES "}},"
       "{\"required\":[\"client\",\"lease\",\"failed\"]," CLOSED ",\"properties\":{" TELLER
       ",\"level\":" LEVEL_OR_NULL ",\"failed\":{\"type\":\"string\",\"maxLength\":1000}}}]}" },
     { "Verdict", JSON,

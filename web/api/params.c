@@ -17,8 +17,9 @@
 #define FROM_1(max) "{\"type\":\"integer\",\"minimum\":1,\"maximum\":" max "}"
 #define INT31       "2147483647"
 #define INT63       "9223372036854775807"
-#define FACT \
-    "{\"type\":\"string\",\"enum\":[\"score\",\"fit_us\",\"predict_ns_row\",\"model_bytes\"]}"
+#define FACT                                                                                  \
+    "{\"type\":\"string\",\"enum\":[\"score\",\"fit_us\",\"predict_ns_row\",\"model_bytes\"," \
+    "\"value_2\",\"value_3\",\"value_4\"]}"
 
 /* The first row that fits counts: by the name of the parameter, and by the end of the address (NULL
  * = any). */

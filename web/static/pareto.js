@@ -8,7 +8,7 @@ import * as api from './api.js';
 import {areaPen, BEYOND, chartColours, mark, nearest, sizeCanvas} from './chart.js';
 import {h, setText} from './dom.js';
 import {bytes, clamp, count, decimalsFor, fixed, micros, nanos} from './format.js';
-import {axisOf, logTicks, placeOf, thin} from './scale.js';
+import {axisOf, logTicks, placeOf, thin, ticksOf} from './scale.js';
 
 const HEIGHT = 250, LEFT = 58, RIGHT = 18, TOP = 14, BOTTOM = 28, MANY = 4000;
 const facts = [
@@ -17,18 +17,26 @@ const facts = [
 ];
 
 /**
- * Returns the functions that place trials in the chart. The cost has a logarithmic scale. The scale
+ * Returns the functions that place trials in the chart. The cost has a logarithmic scale, and a
+ * value that a user's program told (isTold) a linear one, because it may be of any sign. The scale
  * of scores covers the good ones; worse scores are drawn as arrows in a strip at the worse edge
  * (`isOut`), because a dot inside the frame would be read as a score.
  */
-export function tradeoff(points, key, isLower, width) {
+export function tradeoff(points, key, isLower, width, isTold = false) {
   const axis = axisOf(points, isLower),
         y = placeOf(axis, points, isLower, { top: TOP, bottom: HEIGHT - BOTTOM, beyond: BEYOND });
   let lo = Infinity, hi = -Infinity;
   for (const p of points) lo = Math.min(lo, p[key]), hi = Math.max(hi, p[key]);
-  lo /= 1.25;
-  hi *= 1.25;
-  const x = (v) => LEFT + (width - LEFT - RIGHT) * Math.log(v / lo) / Math.log(hi / lo);
+  if (isTold) {
+    const rim = (hi - lo) * 0.04 || Math.abs(hi) * 0.1 || 1;
+    lo -= rim;
+    hi += rim;
+  } else {
+    lo /= 1.25;
+    hi *= 1.25;
+  }
+  const share = isTold ? (v) => (v - lo) / (hi - lo) : (v) => Math.log(v / lo) / Math.log(hi / lo),
+        x = (v) => LEFT + (width - LEFT - RIGHT) * share(v);
   return {
     axis,
     lo,
@@ -56,14 +64,18 @@ export function makePareto(path, showError) {
         }
       },
         facts.map(([key, name]) => h('option', { value: key }, name)));
-  let rows = [], points = [], front = [], isLower = false, hover = null, map = null,
+  let shown = facts, rows = [], points = [], front = [], isLower = false, hover = null, map = null,
       metric = 'score', timer = null, isStopped = false, isChosen = false;
 
-  const fact = () => facts.find(([key]) => key === select.value);
+  let told = [];
+  const fact = () => shown.find(([key]) => key === select.value),
+        isTold = () => told.some((o) => o.key === select.value),
+        isMore = () => told.some((o) => o.key === select.value && o.goal === 'maximize'),
+        has = (r, key) => Number.isFinite(r[key]) && (isTold() || r[key] > 0);
 
   function arrange() {
     const key = select.value;
-    points = rows.filter((r) => r.family !== 'baseline' && Number.isFinite(r.score) && r[key] > 0);
+    points = rows.filter((r) => r.family !== 'baseline' && Number.isFinite(r.score) && has(r, key));
     hover = null;
     tip.hidden = true;
     draw();
@@ -86,7 +98,7 @@ export function makePareto(path, showError) {
   }
 
   function layout(width) {
-    const m = tradeoff(points, select.value, isLower, width);
+    const m = tradeoff(points, select.value, isLower, width, isTold());
     m.drawn = points.length > MANY ? thin(points, m.px, m.py, 1.5) : points;
     return m;
   }
@@ -104,7 +116,7 @@ export function makePareto(path, showError) {
     g.textAlign = 'center';
     g.textBaseline = 'alphabetic';
     let end = -Infinity;
-    for (const v of logTicks(m.lo, m.hi)) {
+    for (const v of isTold() ? ticksOf(m.lo, m.hi, 6) : logTicks(m.lo, m.hi)) {
       const text = fact()[2](v), half = g.measureText(text).width / 2, x = m.x(v);
       if (x - half < end + 10 || x + half > m.width) continue;
       g.fillText(text, x, HEIGHT - 8);
@@ -113,7 +125,8 @@ export function makePareto(path, showError) {
   }
 
   function frontLine(g, c, m) {
-    const list = [...front].sort((a, b) => a[select.value] - b[select.value]);
+    const way = isMore() ? -1 : 1,
+          list = [...front].sort((a, b) => way * (a[select.value] - b[select.value]));
     if (!list.length) return;
     g.strokeStyle = c.accent;
     g.lineWidth = 1.6;
@@ -124,7 +137,7 @@ export function makePareto(path, showError) {
       if (i > 0) g.lineTo(m.px(r), m.py(list[i - 1]));
       g.lineTo(m.px(r), m.py(r));
     });
-    g.lineTo(m.width - RIGHT, m.py(list[list.length - 1]));
+    g.lineTo(isMore() ? LEFT : m.width - RIGHT, m.py(list[list.length - 1]));
     g.stroke();
   }
 
@@ -181,7 +194,7 @@ export function makePareto(path, showError) {
     try {
       const got = await api.get(`${path}/pareto?x=${x}`);
       if (isStopped || x !== select.value) return;
-      front = got.rows.filter((r) => r.family !== 'baseline' && r[x] > 0);
+      front = got.rows.filter((r) => r.family !== 'baseline' && has(r, x));
       metric = got.metric || 'score';
       if (got.state === 'computing') timer = setTimeout(refresh, 700);
       arrange();
@@ -206,7 +219,14 @@ export function makePareto(path, showError) {
             h('span', { class: 'key' }, 'Pareto front'), h('span', { class: 'grow' }), select),
           box, note),
     refresh,
-    update(list, lowerIsBetter, objectives) {
+    update(list, lowerIsBetter, objectives, toldOnes) {
+      if (toldOnes && !told.length) {
+        told = toldOnes.slice(1);
+        shown = [
+          ...told.map((o) => [o.key, o.metric, (v) => String(Number(v.toPrecision(4)))]), ...facts
+        ];
+        select.replaceChildren(...shown.map(([key, name]) => h('option', { value: key }, name)));
+      }
       const cost = objectives?.find((key) => key !== 'score');
       if (cost && !isChosen) select.value = cost;
       isChosen = true;

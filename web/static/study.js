@@ -269,7 +269,12 @@ export function studyView(root, [ref], showError) {
       study.dataset_name || study.dataset, study.target && `predicts ${study.target}`, study.task,
       validationOf(study),
       study.objectives?.length > 1 &&
-          `searches for ${study.objectives.map((key) => goals[key]).join(', ')}`,
+          `searches for ${
+              study.told_objectives ?
+                  study.told_objectives
+                      .map((o) => `${o.goal === 'maximize' ? 'large' : 'small'} ${o.metric}`)
+                      .join(', ') :
+                  study.objectives.map((key) => goals[key]).join(', ')}`,
       study.created_at && `created ${when(study.created_at)}`
     ].filter(Boolean).join(' · '));
     const why = studyWhy(study);
@@ -360,7 +365,7 @@ export function studyView(root, [ref], showError) {
     if (isStopped || !study) return;
     const scored = trials.scored(), isLower = study.larger_is_better === false;
     chart.update(scored, isLower);
-    pareto.update(scored, isLower, study.objectives);
+    pareto.update(scored, isLower, study.objectives, study.told_objectives);
     searchCard.update(study);
     analyse();
   }

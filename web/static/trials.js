@@ -11,6 +11,9 @@
 
 const known = (x) => (x > 0 ? x : null);
 
+// what a user's program tells beside the score, where a study has several objectives
+const TOLD = ['value_2', 'value_3', 'value_4'];
+
 export class Trials {
   constructor() {
     this.clear();
@@ -91,6 +94,8 @@ export class Trials {
       row.fit_us = known(c.fit_us[i]);
       row.predict_ns_row = known(c.predict_ns_row[i]);
       row.model_bytes = known(c.model_bytes[i]);
+      for (const key of TOLD)
+        if (c[key]) row[key] = c[key][i];
       row.artifact = (c.flags[i] & 2) !== 0;
       row.cut = (c.flags[i] & 4) !== 0;
       row.front = (c.flags[i] & 8) !== 0;

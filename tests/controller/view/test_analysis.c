@@ -279,8 +279,8 @@ static void fronts_are_what_the_leaderboard_says(void **state)
     run_with(&r, SPEC, fake_score);
     assert_int_equal(RIG_CALL(&r, ctl_leaderboard(r.ctl, "s", 0, 1000, &board, &rig_err)), 0);
     const json_t *all = json_object_get(board, "rows");
-    for (int x = 0; x < OBJ_KINDS; x++) {
-        for (int y = 0; y < OBJ_KINDS; y++) {
+    for (int x = 0; x < OBJ_VALUE_2; x++) {
+        for (int y = 0; y < OBJ_VALUE_2; y++) {
             const char *nx = analysis_fact_name[x], *ny = analysis_fact_name[y];
             json_t *out = NULL, *row = NULL;
             size_t i = 0, want = 0;
