@@ -85,7 +85,7 @@ static enum ml_task task_of(const char *dir)
                                             : ML_REGRESSION;
 }
 
-static void predictions_write(const char *dir, const float *out, size_t n)
+static void outputs_write(const char *dir, const float *out, size_t n)
 {
     FILE *to = fopen(path_of(dir, "ours.p"), "wb");
 
@@ -148,7 +148,7 @@ static double test_predict(const struct model_ops *ops, struct ml_data *d, const
     double took = now().cpu - before.cpu;
     if (*explain > 0)
         *explain = test_explain(ops, d, p, v, MIN((int64_t)*explain, f->rows));
-    predictions_write(dir, out, (size_t)f->rows * (size_t)d->n_outputs);
+    outputs_write(dir, out, (size_t)f->rows * (size_t)d->n_outputs);
     return took;
 }
 
@@ -202,7 +202,7 @@ static void bag_predict(const struct buf *bytes, const char *dir)
     float *out = mem_array(n, sizeof *out);
     if (artifact_predict(v, 0, f->rows, out, &err) < 0)
         die("predicting", &err);
-    predictions_write(dir, out, n);
+    outputs_write(dir, out, n);
 }
 
 /* The defaults that a search takes for this table. */

@@ -1,0 +1,286 @@
+/* blend.c - selects the ensemble that ships and checks its score on folds that did not select it
+ * (blend.h). */
+#include "ml/ensemble/blend.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <string.h>
+
+/* STEPS, BAGS: measured on the shared tables, docs/measurements/2026-11-23.md. PARTS: the folds are
+ * judged in at most so many parts. BLOCKS: of each fold, left out one after another. */
+enum { STEPS = 25, BAGS = 4, PARTS = 5, BLOCKS = 8, FOLDS = PREDICTIONS_MOST_FOLDS };
+
+struct blending {
+    const struct predictions *const *models;
+    const struct predictions *first;
+    int n, most;
+    uint64_t seed;
+    /* [held.n][outputs] nested predictions of the ensemble and of the best single model */
+    float *ensemble, *single;
+    /* rows of one fold, gathered */
+    float *p;
+    double *y, *weight;
+    /* [held.n] which rows select */
+    uint8_t *use;
+    /* [models][folds] each model's score by fold */
+    double *scores;
+};
+
+/* ---- scores ---- */
+
+/* The metric of the rows of a fold, but for those of block `without` (-1 = all): 0 and the weight of
+ * the rows, or -1 where it is undefined. */
+static int fold_score(struct blending *b, const float *p, int fold, int without, double *value,
+                      double *se, double *size)
+{
+    const struct predictions *f = b->first;
+    int64_t n = 0, seen = 0;
+    size_t row = (size_t)f->outputs;
+
+    *size = 0;
+    for (int64_t i = 0; i < f->held.n; i++) {
+        if (f->held.fold[i] != fold || (int)(seen++ % BLOCKS) == without)
+            continue;
+        memcpy(b->p + (size_t)n * row, p + (size_t)i * row, row * sizeof *p);
+        b->y[n] = f->held.y[i];
+        b->weight[n] = f->held.weight ? f->held.weight[i] : 1;
+        *size += b->weight[n];
+        n++;
+    }
+    if (n == 0)
+        return -1;
+    int rc =
+        metric_score_weighted(f->metric, f->task, b->p, b->y, f->held.weight ? b->weight : NULL, n,
+                              MAX(f->classes, 1), value, se, NULL);
+    return rc < 0 || isnan(*value) ? -1 : 0;
+}
+
+/* The mean over the folds, weighted by rows, as trials are scored. */
+static void mean_score(struct blending *b, const float *p, double *score, double *se)
+{
+    double sum = 0, square = 0, all = 0, value = 0, error = 0, size = 0;
+
+    for (int f = 0; f < b->first->folds; f++) {
+        if (fold_score(b, p, f, -1, &value, &error, &size) < 0)
+            continue;
+        sum += size * value;
+        square += isnan(error) ? 0 : size * size * error * error;
+        all += size;
+    }
+    *score = all > 0 ? sum / all : (double)NAN;
+    *se = all > 0 ? sqrt(square) / all : (double)NAN;
+}
+
+/* How much better p is than q in the fold without a block; NaN = undefined. */
+static double fold_gain(struct blending *b, const float *p, const float *q, int fold, int without,
+                        double *size)
+{
+    double sign = metric_info(b->first->metric)->larger_is_better ? 1 : -1, x = 0, y = 0, se = 0;
+
+    if (fold_score(b, p, fold, without, &x, &se, size) < 0 ||
+        fold_score(b, q, fold, without, &y, &se, size) < 0)
+        return (double)NAN;
+    return sign * (x - y);
+}
+
+/* The gain and its error: within each fold the variance by the jackknife, folds as independent. */
+static void gain_of(struct blending *b, struct blend *out)
+{
+    double sum = 0, var = 0, all = 0, size = 0, rest = 0;
+
+    for (int f = 0; f < b->first->folds; f++) {
+        double whole = fold_gain(b, b->ensemble, b->single, f, -1, &size), parts[BLOCKS], mean = 0,
+               square = 0;
+        int n = 0;
+        if (isnan(whole))
+            continue;
+        for (int k = 0; k < BLOCKS; k++) {
+            parts[n] = fold_gain(b, b->ensemble, b->single, f, k, &rest);
+            if (!isnan(parts[n]))
+                mean += parts[n++];
+        }
+        for (int k = 0; k < n; k++)
+            square += (parts[k] - mean / n) * (parts[k] - mean / n);
+        sum += size * whole;
+        var += n > 1 ? size * size * square * (n - 1) / n : 0;
+        all += size;
+    }
+    out->gain = all > 0 ? sum / all : (double)NAN;
+    out->gain_se = all > 0 ? sqrt(var) / all : (double)NAN;
+}
+
+/* ---- selection ---- */
+
+static int part_of(const struct blending *b, int fold)
+{
+    return fold % MIN(b->first->folds, PARTS);
+}
+
+static int select_without(const struct blending *b, int part, double *weight, struct err *err)
+{
+    const struct predictions *f = b->first;
+    struct greedy g = { .models = b->models,
+                        .n_models = b->n,
+                        .use = b->use,
+                        .most = b->most,
+                        .steps = STEPS,
+                        .bags = BAGS,
+                        .seed = b->seed };
+
+    /* of very many rows a random part selects; all of them judge */
+    double share = (double)greedy_most_rows(f, b->n) / (double)f->held.n;
+    struct rng rng;
+
+    rng_init(&rng, b->seed, 1);
+    for (int64_t i = 0; i < f->held.n; i++) {
+        bool is_drawn = share >= 1 || rng_unit(&rng) < share;
+        b->use[i] = is_drawn && part_of(b, f->held.fold[i]) != part;
+    }
+    return greedy_select(&g, weight, err);
+}
+
+/* Mean of the models' predictions by weight, in the order of the models. */
+static void mix(const struct blending *b, const double *weight, int64_t row, float *out)
+{
+    int k = b->first->outputs;
+
+    for (int o = 0; o < k; o++) {
+        double sum = 0;
+        for (int m = 0; m < b->n; m++) {
+            if (weight[m] > 0)
+                sum += weight[m] * (double)b->models[m]->held.p[row * k + o];
+        }
+        out[o] = (float)sum;
+    }
+}
+
+/* The model with the best mean score over the folds of other parts; equal ones: the first. */
+static int best_without(const struct blending *b, const double *sizes, int part)
+{
+    double sign = metric_info(b->first->metric)->larger_is_better ? 1 : -1, top = 0;
+    int best = 0;
+    bool has = false;
+
+    for (int m = 0; m < b->n; m++) {
+        double sum = 0, all = 0;
+        for (int f = 0; f < b->first->folds; f++) {
+            double v = b->scores[m * b->first->folds + f];
+            if (part_of(b, f) == part || isnan(v))
+                continue;
+            sum += sizes[f] * v;
+            all += sizes[f];
+        }
+        if (all > 0 && (!has || sign * sum / all > top)) {
+            has = true;
+            top = sign * sum / all;
+            best = m;
+        }
+    }
+    return best;
+}
+
+/* Fills b->ensemble and b->single part by part. */
+static int nest(struct blending *b, struct err *err)
+{
+    const struct predictions *f = b->first;
+    double weight[GREEDY_MOST_MODELS], sizes[FOLDS] = { 0 }, se = 0;
+    size_t row = (size_t)f->outputs;
+
+    for (int m = 0; m < b->n; m++) {
+        for (int k = 0; k < f->folds; k++) {
+            double *v = &b->scores[m * f->folds + k];
+            if (fold_score(b, b->models[m]->held.p, k, -1, v, &se, &sizes[k]) < 0)
+                *v = (double)NAN;
+        }
+    }
+    for (int part = 0; part < MIN(f->folds, PARTS); part++) {
+        int best = best_without(b, sizes, part);
+        if (select_without(b, part, weight, err) < 0)
+            return -1;
+        for (int64_t i = 0; i < f->held.n; i++) {
+            if (part_of(b, f->held.fold[i]) != part)
+                continue;
+            mix(b, weight, i, b->ensemble + (size_t)i * row);
+            memcpy(b->single + (size_t)i * row, b->models[best]->held.p + (size_t)i * row,
+                   row * sizeof(float));
+        }
+    }
+    return 0;
+}
+
+static int test_score(const struct blending *b, struct blend *out, struct err *err)
+{
+    const struct predicted_rows *t = &b->first->test;
+    int k = b->first->outputs;
+
+    out->test = out->test_se = (double)NAN;
+    if (t->n == 0)
+        return 0;
+    float *p = mem_try_alloc((size_t)(t->n * k) * sizeof *p);
+    if (!p)
+        return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
+    for (int64_t i = 0; i < t->n * k; i++) {
+        double sum = 0;
+        for (int m = 0; m < b->n; m++) {
+            if (out->weight[m] > 0)
+                sum += out->weight[m] * (double)b->models[m]->test.p[i];
+        }
+        p[i] = (float)sum;
+    }
+    if (metric_score_weighted(b->first->metric, b->first->task, p, t->y, t->weight, t->n,
+                              MAX(b->first->classes, 1), &out->test, &out->test_se, NULL) < 0)
+        out->test = out->test_se = (double)NAN;
+    mem_try_free(p);
+    return 0;
+}
+
+static int blend(struct blending *b, struct blend *out, struct err *err)
+{
+    if (nest(b, err) < 0 || select_without(b, -1, out->weight, err) < 0)
+        return -1;
+    for (int m = 0; m < b->n; m++)
+        out->members += out->weight[m] > 0;
+    mean_score(b, b->ensemble, &out->score, &out->se);
+    mean_score(b, b->single, &out->single, &out->single_se);
+    gain_of(b, out);
+    out->is_better = out->members > 1 && out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
+    return test_score(b, out, err);
+}
+
+int blend_make(const struct predictions *const *models, int n, int most, uint64_t seed,
+               struct blend *out, struct err *err)
+{
+    const struct predictions *f = models[0];
+    struct blending b = { .models = models, .first = f, .n = n, .most = most, .seed = seed };
+    size_t rows = (size_t)f->held.n, floats = rows * (size_t)f->outputs;
+    int rc = -1;
+
+    CHECK(n >= 1 && n <= GREEDY_MOST_MODELS && most >= 1);
+    *out = (struct blend){ .score = (double)NAN };
+    for (int m = 1; m < n; m++) {
+        if (!predictions_match(f, models[m]))
+            return err_set(err, ERR_ARG, "the predictions of two trials are not of the same rows");
+    }
+    b.ensemble = mem_try_alloc(floats * sizeof *b.ensemble);
+    b.single = mem_try_alloc(floats * sizeof *b.single);
+    b.p = mem_try_alloc(floats * sizeof *b.p);
+    b.y = mem_try_alloc(rows * sizeof *b.y);
+    b.weight = mem_try_alloc(rows * sizeof *b.weight);
+    b.use = mem_try_alloc(rows);
+    b.scores = mem_array((size_t)n * (size_t)f->folds, sizeof *b.scores);
+    if (!b.ensemble || !b.single || !b.p || !b.y || !b.weight || !b.use)
+        err_set(err, ERR_NOMEM, "no memory to combine %d models of %zu rows", n, rows);
+    else
+        rc = blend(&b, out, err);
+    mem_try_free(b.ensemble);
+    mem_try_free(b.single);
+    mem_try_free(b.p);
+    mem_try_free(b.y);
+    mem_try_free(b.weight);
+    mem_try_free(b.use);
+    mem_free(b.scores);
+    return rc;
+}

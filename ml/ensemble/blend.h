@@ -1,0 +1,36 @@
+/* blend.h - an ensemble of a study's models, and whether it is better than the best of them.
+ *
+ * The weights that ship are selected on all held-out rows (greedy.h). The score is nested: the rows
+ * of each fold are scored with weights that were selected on the other folds, and the best single
+ * model is chosen and scored in the same way, so that neither profits from having been picked on the
+ * rows that judge it (Cawley and Talbot, On over-fitting in model selection, JMLR 2010). The
+ * ensemble is better where its gain is more than BLEND_MARGIN standard errors of the gain, which come
+ * from leaving out blocks of rows (the delete-a-group jackknife), so that both sides lose the same
+ * rows. Pure and deterministic. Called by the worker. */
+#ifndef ML_ENSEMBLE_BLEND_H
+#define ML_ENSEMBLE_BLEND_H
+
+#include "ml/ensemble/greedy.h"
+
+#define BLEND_MARGIN 0.25
+
+struct blend {
+    /* [models] weights that add up to 1; 0 = not a member */
+    double weight[GREEDY_MOST_MODELS];
+    int members;
+    /* nested, by the study's metric: of the ensemble and of the best single model; NaN = undefined */
+    double score, se, single, single_se;
+    /* by how much the ensemble is better (above 0 = better, whatever the metric), and the error of
+     * that */
+    double gain, gain_se;
+    bool is_better;
+    /* of the ensemble on the test rows; NaN = there are none */
+    double test, test_se;
+};
+
+/* models[n]: 1 to GREEDY_MOST_MODELS, all matching (predictions_match), the best of them first.
+ * most: members at most. Fails without memory, or where models do not match. */
+int blend_make(const struct predictions *const *models, int n, int most, uint64_t seed,
+               struct blend *out, struct err *err);
+
+#endif

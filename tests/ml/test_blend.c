@@ -1,0 +1,269 @@
+/* test_blend.c - selecting models on planted predictions: two halves of the truth are found and weighed, a useless model is
+ * left out, noise does not count as a gain, limits hold, and the file of predictions survives cuts and flips. */
+#include "tests/unit.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/ensemble/blend.h"
+
+#include <math.h>
+
+enum { ROWS = 1500, FOLDS = 5 };
+
+static struct predictions blank(enum ml_task task, enum metric_id metric, int classes, int tests)
+{
+    int k = task == ML_MULTICLASS ? classes : 1;
+    struct predictions p = {
+        .task = task, .metric = metric, .outputs = k, .classes = classes, .folds = FOLDS
+    };
+
+    p.held.n = ROWS;
+    p.held.fold = mem_try_alloc(ROWS);
+    p.held.y = mem_try_zalloc(ROWS * sizeof(double));
+    p.held.p = mem_try_zalloc((size_t)(ROWS * k) * sizeof(float));
+    for (int i = 0; i < ROWS; i++)
+        p.held.fold[i] = (uint8_t)(i % FOLDS);
+    p.test.n = tests;
+    p.test.y = mem_try_zalloc((size_t)(tests + 1) * sizeof(double));
+    p.test.p = mem_try_zalloc((size_t)(tests * k + 1) * sizeof(float));
+    return p;
+}
+
+/* Models of a number: the truth plus this share of two common noises, and own noise. */
+static struct predictions number_model(uint64_t seed, double a, double b, double own)
+{
+    struct predictions p = blank(ML_REGRESSION, METRIC_RMSE, 0, 200);
+    struct rng truth, noise;
+
+    rng_init(&truth, 5, 0);
+    rng_init(&noise, seed, 1);
+    for (int i = 0; i < ROWS + 200; i++) {
+        double y = 10 * rng_normal(&truth), x = rng_normal(&truth), z = rng_normal(&truth);
+        struct predicted_rows *r = i < ROWS ? &p.held : &p.test;
+        int at = i < ROWS ? i : i - ROWS;
+        r->y[at] = y;
+        r->p[at] = (float)(y + a * x + b * z + own * rng_normal(&noise));
+    }
+    return p;
+}
+
+static struct blend made(struct predictions *all, int n, int most)
+{
+    const struct predictions *models[GREEDY_MOST_MODELS];
+    struct err err = { 0 };
+    struct blend out;
+
+    for (int i = 0; i < n; i++)
+        models[i] = &all[i];
+    if (blend_make(models, n, most, 1, &out, &err) < 0)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < n; i++)
+        predictions_fini(&all[i]);
+    return out;
+}
+
+/* Errors of the first two are opposite, so that equal weights leave nothing of them. */
+static void two_halves_are_found_and_weighed(void **state)
+{
+    struct predictions all[4] = { number_model(1, 2, 0, 0.5), number_model(2, -2, 0, 0.5),
+                                  number_model(3, 0, 6, 1), number_model(4, 3, 3, 3) };
+    struct blend b = made(all, 4, 8);
+
+    (void)state;
+    assert_true(b.is_better && b.members >= 2);
+    assert_true(fabs(b.weight[0] - 0.5) < 0.08 && fabs(b.weight[1] - 0.5) < 0.08);
+    assert_true(b.score < 0.6 && b.single > 1.8 && b.gain > 10 * b.gain_se);
+    assert_true(fabs(b.gain - (b.single - b.score)) < 1e-9);
+    assert_true(fabs(b.test - 0.36) < 0.15 && b.test_se > 0);
+}
+
+static void equal_bits_whoever_asks(void **state)
+{
+    struct blend first = { 0 };
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct predictions all[3] = { number_model(1, 2, 0, 1), number_model(2, -1, 1, 1),
+                                      number_model(3, 0, 2, 1) };
+        struct blend b = made(all, 3, 3);
+        if (k == 0)
+            first = b;
+        assert_memory_equal(b.weight, first.weight, 3 * sizeof *b.weight);
+        assert_memory_equal(&b.score, &first.score, sizeof b.score);
+        assert_memory_equal(&b.gain_se, &first.gain_se, sizeof b.gain_se);
+    }
+}
+
+/* Equal models with a common error: no mean is better than one of them, but for rounding. */
+static void copies_of_one_model_are_no_gain(void **state)
+{
+    struct predictions all[6];
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        all[i] = number_model(7, 2, 0, 1);
+    struct blend b = made(all, 6, 6);
+    assert_false(b.is_better);
+    assert_int_equal(b.members, 1);
+}
+
+/* Probabilities of rows that nothing predicts: twelve guesses about the base rate. */
+static void noise_is_refused_mostly(void **state)
+{
+    int shipped = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct predictions all[12];
+        for (uint64_t m = 0; m < 12; m++) {
+            struct rng truth, noise;
+            all[m] = blank(ML_BINARY, METRIC_AUC, 2, 0);
+            rng_init(&truth, seed, 2);
+            rng_init(&noise, seed * 100 + m, 3);
+            for (int i = 0; i < ROWS; i++) {
+                all[m].held.y[i] = rng_unit(&truth) < 0.4;
+                all[m].held.p[i] = (float)(0.3 + 0.2 * rng_unit(&noise));
+            }
+        }
+        struct blend b = made(all, 12, 8);
+        shipped += b.is_better;
+        assert_true(fabs(b.score - 0.5) < 0.06); /* the nested score tells no fairy tale */
+    }
+    assert_true(shipped <= 5);
+}
+
+static void limits_hold(void **state)
+{
+    (void)state;
+    for (int most = 1; most <= 4; most++) {
+        struct predictions all[8];
+        for (uint64_t i = 0; i < 8; i++)
+            all[i] = number_model(i, 0, 0, 2);
+        struct blend b = made(all, 8, most);
+        double sum = 0;
+        assert_int_equal(b.members, most);
+        for (int i = 0; i < 8; i++)
+            sum += b.weight[i];
+        assert_true(fabs(sum - 1) < 1e-12);
+        assert_int_equal(b.is_better, most > 1);
+    }
+}
+
+/* A model of the truth with noise of its own. Kinds: two classes, four, numbers, numbers with weights. */
+static struct predictions noisy(enum ml_task task, enum metric_id id, bool is_weighted, uint64_t m)
+{
+    int classes = task == ML_BINARY ? 2 : task == ML_MULTICLASS ? 4 : 0;
+    struct predictions p = blank(task, id, classes, 0);
+    struct rng truth, noise;
+
+    p.held.weight = is_weighted ? mem_try_alloc(ROWS * sizeof(double)) : NULL;
+    rng_init(&truth, 9, 0);
+    rng_init(&noise, m, 1);
+    for (int i = 0; i < ROWS; i++) {
+        double sum = 0;
+        p.held.y[i] = classes ? rng_below(&truth, (uint32_t)classes) : 2 + 5 * rng_unit(&truth);
+        if (p.held.weight)
+            p.held.weight[i] = 0.5 + rng_unit(&truth);
+        for (int c = 0; c < p.outputs; c++) {
+            bool is = task == ML_BINARY ? p.held.y[i] > 0 : p.held.y[i] == c;
+            double v = classes ? 0.3 * is + 0.6 * rng_unit(&noise)
+                               : p.held.y[i] + 2 * rng_unit(&noise) - 1;
+            p.held.p[i * p.outputs + c] = (float)v;
+            sum += v;
+        }
+        for (int c = 0; c < p.outputs && task == ML_MULTICLASS; c++)
+            p.held.p[i * p.outputs + c] /= (float)sum;
+    }
+    return p;
+}
+
+/* Every metric selects and scores, with weights and without. */
+static void every_metric_works(void **state)
+{
+    static const enum ml_task tasks[] = { ML_BINARY, ML_MULTICLASS, ML_REGRESSION, ML_REGRESSION };
+
+    (void)state;
+    for (int id = 0; id < METRICS; id++) {
+        const struct metric_info *info = metric_info((enum metric_id)id);
+        for (int kind = 0; kind < 4; kind++) {
+            struct predictions all[3];
+            if (!(info->tasks & (int)tasks[kind]))
+                continue;
+            for (uint64_t m = 0; m < 3; m++)
+                all[m] = noisy(tasks[kind], (enum metric_id)id, kind == 3, m);
+            struct blend b = made(all, 3, 3);
+            if (!b.is_better || !(b.members > 1))
+                fail_msg("%s of task %d: gain %g, members %d", info->name, tasks[kind], b.gain,
+                         b.members);
+        }
+    }
+}
+
+static void models_of_other_rows_are_refused(void **state)
+{
+    struct predictions all[2] = { number_model(1, 1, 0, 1), number_model(2, 1, 0, 1) };
+    const struct predictions *models[2] = { &all[0], &all[1] };
+    struct err err = { 0 };
+    struct blend b;
+
+    (void)state;
+    all[1].held.y[3] += 1;
+    assert_int_equal(blend_make(models, 2, 2, 1, &b, &err), -1);
+    assert_int_equal(err.code, ERR_ARG);
+    predictions_fini(&all[0]);
+    predictions_fini(&all[1]);
+}
+
+static struct buf written(const struct predictions *p)
+{
+    struct buf b;
+    struct err err = { 0 };
+
+    buf_init(&b, 1 << 24);
+    if (predictions_write(p, &b, &err) < 0)
+        fail_msg("%s", err.text);
+    return b;
+}
+
+static void the_file_comes_back_and_damage_is_an_error(void **state)
+{
+    struct predictions p = number_model(1, 1, 0, 1), q = { 0 };
+    struct buf a = written(&p), b;
+    struct err err = { 0 };
+
+    (void)state;
+    assert_int_equal(predictions_read(&q, a.data, a.len, &err), 0);
+    assert_true(predictions_match(&p, &q));
+    b = written(&q);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    predictions_fini(&q);
+    for (size_t n = 0; n < a.len; n += n < 200 ? 1 : 997)
+        assert_int_equal(predictions_read(&q, a.data, n, &err), -1);
+    for (size_t i = 0; i < 200; i++) { /* never more than an error, or other numbers */
+        a.data[i] = (char)(a.data[i] ^ (1 << (i % 8)));
+        if (predictions_read(&q, a.data, a.len, &err) == 0)
+            predictions_fini(&q);
+        a.data[i] = (char)(a.data[i] ^ (1 << (i % 8)));
+    }
+    buf_fini(&a);
+    buf_fini(&b);
+    predictions_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_halves_are_found_and_weighed),
+        cmocka_unit_test(equal_bits_whoever_asks),
+        cmocka_unit_test(copies_of_one_model_are_no_gain),
+        cmocka_unit_test(noise_is_refused_mostly),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(every_metric_works),
+        cmocka_unit_test(models_of_other_rows_are_refused),
+        cmocka_unit_test(the_file_comes_back_and_damage_is_an_error),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
