@@ -51,7 +51,7 @@ static const struct conf_opt explain_table[] = {
 
 const char *explain_name(const struct explaining *e, int i)
 {
-    return prep_column_name(artifact_prep(e->a), i);
+    return artifact_column_name(e->a, i);
 }
 
 int explain_json(FILE *out, const char *text, struct err *err)
@@ -173,8 +173,11 @@ static int shares(const struct explaining *e, const char *measure, const char *w
             table_cell(t, "%s", bar);
         }
         table_print(t, stdout);
-        printf("shares of %s of a %s model%s\n", what, e->info->family,
-               e->info->n_models > 1 ? ", mean of its bag" : "");
+        if (artifact_members(e->a) > 0)
+            printf("shares of %s of an ensemble, weighted mean of its members\n", what);
+        else
+            printf("shares of %s of a %s model%s\n", what, e->info->family,
+                   e->info->n_models > 1 ? ", mean of its bag" : "");
     }
     mem_free(l.rows);
     return rc < 0 ? -1 : 0;
@@ -218,9 +221,22 @@ static json_t *pipeline_new(const struct explaining *e, struct err *err)
     return pipeline;
 }
 
-/* Draws it above the importance of columns, or alone. */
+/* Draws it above the importance of columns, or alone; of an ensemble one for each member. */
 static int pipeline(const struct explaining *e, struct err *err)
 {
+    for (int i = 0; i < artifact_members(e->a); i++) {
+        struct explaining member = *e;
+        double weight = 0;
+        member.a = artifact_member(e->a, i, &weight);
+        member.info = artifact_info(member.a);
+        if (!e->o->json)
+            printf("%smember %d of %d, with %.0f %%\n", i ? "\n" : "", i + 1,
+                   artifact_members(e->a), 100 * weight);
+        if (pipeline(&member, err) < 0)
+            return -1;
+    }
+    if (artifact_members(e->a) > 0)
+        return 0;
     json_t *p = pipeline_new(e, err);
 
     if (!p)
@@ -365,7 +381,7 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     }
     e.a = a;
     e.info = artifact_info(a);
-    e.inputs = prep_columns(artifact_prep(a));
+    e.inputs = artifact_columns(a);
     e.outputs = artifact_outputs(a);
     if ((n > 1 && stdinfile_take(&input, &op[1], &err) < 0) ||
         (o.weights ? explain_weights(&e, &err)

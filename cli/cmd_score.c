@@ -263,8 +263,8 @@ static int score(const struct artifact *a, const char *file, const struct score_
     struct scored rows = { 0 };
     struct model_table t;
 
-    for (int i = 0; i < prep_columns(artifact_prep(a)); i++)
-        if (str_eq(prep_column_name(artifact_prep(a), i), target))
+    for (int i = 0; i < artifact_columns(a); i++)
+        if (str_eq(artifact_column_name(a, i), target))
             return err_at(err, "--target", "the model reads the column \"%.100s\" as an input",
                           target);
     if (model_table_open(&t, a, file, &how, err) < 0)

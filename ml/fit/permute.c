@@ -132,7 +132,7 @@ int permute_importance(const struct artifact *a, const struct frame *f,
                        const struct permute_spec *spec, double *score, struct permuted *out,
                        struct err *err)
 {
-    int columns = prep_columns(artifact_prep(a)), rc = -1;
+    int columns = artifact_columns(a), rc = -1;
     struct shuffled t = { 0 };
     double *known = mem_array((size_t)columns, sizeof *known);
 

@@ -18,23 +18,6 @@
 
 #include <string.h>
 
-struct artifact {
-    struct artifact_info info;
-    char *target, *family, *metric, *schema;
-    char **classes;
-    int n_classes;
-    struct prep *prep;
-    struct readings readings;
-    const struct model_ops *ops;
-    struct predictor **models;
-    int n_models;
-    /* models has at most one entry, made from one of these: */
-    bool is_staged;
-    /* [info.n_models], within the caller's bytes */
-    struct view *staged;
-    int n_outputs;
-};
-
 static int broken(struct err *err, const char *what)
 {
     return err_set(err, ERR_ARG, "damaged model file: %s", what);
@@ -145,6 +128,8 @@ static int read_models(struct artifact *a, struct view *in, struct err *err)
 {
     uint32_t n = 0;
 
+    if (strcmp(a->family, ARTIFACT_ENSEMBLE) == 0)
+        return ensemble_read(a, in, err);
     a->ops = model_find(a->family);
     if (!a->ops)
         return err_set(err, ERR_VERSION,
@@ -185,8 +170,10 @@ static struct artifact *load(const void *bytes, size_t n, bool is_staged, struct
     if (read_sections(&in, sections, err) < 0 || read_info(a, &sections[SECTION_INFO], err) < 0 ||
         read_schema(a, &sections[SECTION_SCHEMA], err) < 0)
         goto fail;
-    a->prep = prep_load(&sections[SECTION_PREP], err);
-    if (!a->prep)
+    /* each member has its own */
+    bool is_ensemble = strcmp(a->family, ARTIFACT_ENSEMBLE) == 0;
+    a->prep = is_ensemble ? NULL : prep_load(&sections[SECTION_PREP], err);
+    if (!a->prep && !is_ensemble)
         goto fail;
     if (sections[SECTION_PREP].pos != sections[SECTION_PREP].len) {
         broken(err, "bytes after its preparation");
@@ -213,7 +200,14 @@ struct artifact *artifact_load(const void *bytes, size_t n, struct err *err)
 
 struct artifact *artifact_load_staged(const void *bytes, size_t n, struct err *err)
 {
-    return load(bytes, n, true, err);
+    struct artifact *a = load(bytes, n, true, err);
+
+    if (a && a->ensemble) {
+        artifact_close(a);
+        err_set(err, ERR_CONFLICT, "the models of an ensemble cannot be loaded one by one");
+        return NULL;
+    }
+    return a;
 }
 
 int artifact_stage(struct artifact *a, int model, struct err *err)
@@ -245,6 +239,7 @@ void artifact_close(struct artifact *a)
 {
     if (!a)
         return;
+    ensemble_free(a);
     for (int i = 0; i < a->n_models; i++)
         a->ops->predictor_free(a->models[i]);
     for (int i = 0; i < a->n_classes; i++)
@@ -268,37 +263,41 @@ const struct artifact_info *artifact_info(const struct artifact *a)
 
 const struct reading *artifact_reading(const struct artifact *a, const char *column)
 {
-    return readings_find(&a->readings, column);
+    const struct reading *r = NULL;
+
+    for (int i = 0; i < artifact_members(a) && !r; i++)
+        r = readings_find(&artifact_member(a, i, NULL)->readings, column);
+    return r ? r : readings_find(&a->readings, column);
 }
 
 const struct prep *artifact_prep(const struct artifact *a)
 {
-    return a->prep;
+    return artifact_members(a) > 0 ? artifact_member(a, 0, NULL)->prep : a->prep;
 }
 
 /* ---- predicting ---- */
 
-struct artifact_view {
-    const struct artifact *artifact;
-    struct prep_view *rows;
-};
-
 struct artifact_view *artifact_view_new(const struct artifact *a, const struct frame *f,
                                         struct err *err)
 {
-    struct prep_view *rows = prep_view_new(a->prep, f, err);
-
-    if (!rows)
-        return NULL;
     struct artifact_view *v = mem_alloc(sizeof(*v));
-    *v = (struct artifact_view){ a, rows };
-    return v;
+
+    *v = (struct artifact_view){ .artifact = a };
+    if (!a->ensemble)
+        v->rows = prep_view_new(a->prep, f, err);
+    if (a->ensemble ? ensemble_view(v, f, err) == 0 : v->rows != NULL)
+        return v;
+    artifact_view_free(v);
+    return NULL;
 }
 
 void artifact_view_free(struct artifact_view *v)
 {
     if (!v)
         return;
+    for (int i = 0; v->members && i < artifact_members(v->artifact); i++)
+        artifact_view_free(v->members[i]);
+    mem_free(v->members);
     prep_view_free(v->rows);
     mem_free(v);
 }
@@ -307,6 +306,9 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
                      struct err *err)
 {
     const struct artifact *a = v->artifact;
+
+    if (a->ensemble)
+        return ensemble_predict(v, from, n, out, err);
     size_t width = (size_t)n * (size_t)a->n_outputs;
     double *sum = mem_try_zalloc((width + 1) * sizeof(*sum));
     float *one = mem_try_alloc((width + 1) * sizeof(*one));
@@ -335,6 +337,8 @@ int artifact_outputs(const struct artifact *a)
 int artifact_view_shuffle(struct artifact_view *v, int column, const int32_t *order,
                           struct err *err)
 {
+    if (v->artifact->ensemble)
+        return ensemble_shuffle(v, column, order, err);
     return prep_view_shuffle(v->rows, column, order, err);
 }
 
@@ -342,6 +346,8 @@ int artifact_view_shuffle(struct artifact_view *v, int column, const int32_t *or
 
 int artifact_importance(const struct artifact *a, double *out, struct err *err)
 {
+    if (a->ensemble)
+        return ensemble_importance(a, out, err);
     int inputs = prep_inputs(a->prep), columns = prep_columns(a->prep), rc = 0;
 
     if (!a->ops->importance)
@@ -363,6 +369,9 @@ int artifact_importance(const struct artifact *a, double *out, struct err *err)
 
 int artifact_weights(const struct artifact *a, double *out, struct err *err)
 {
+    if (a->ensemble)
+        return err_set(err, ERR_CONFLICT,
+                       "an ensemble has no weight for each column: only linear models do");
     size_t n = (size_t)artifact_outputs(a) * ((size_t)prep_width(a->prep) + 1);
 
     if (!a->ops->weights)
@@ -383,6 +392,13 @@ int artifact_weights(const struct artifact *a, double *out, struct err *err)
     return 0;
 }
 
+enum explain_link artifact_link(const struct artifact *a)
+{
+    if (a->info.unit.kind == TARGET_LOG)
+        return EXPLAIN_LOG;
+    return a->ops->explain_link ? a->ops->explain_link(a->models[0]) : EXPLAIN_SAME;
+}
+
 /* By input: out[n][inputs + 1]. */
 static int explain_inputs(const struct artifact *a, const struct explain_rows *rows, double *out,
                           struct err *err)
@@ -396,14 +412,10 @@ static int explain_inputs(const struct artifact *a, const struct explain_rows *r
     struct explain_sums *sums = mem_try_zalloc((size_t)(n + 1) * sizeof(*sums));
     int rc =
         one && sums ? 0 : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
-    enum explain_link link = EXPLAIN_SAME;
+    enum explain_link link = artifact_link(a);
 
     memset(out, 0, width * sizeof(*out));
     for (int m = 0; m < a->n_models && rc == 0; m++) {
-        if (m == 0 && a->ops->explain_link)
-            link = a->ops->explain_link(a->models[0]);
-        if (m == 0 && a->info.unit.kind == TARGET_LOG)
-            link = EXPLAIN_LOG;
         rc = a->ops->explain(a->models[m], a->prep, rows, one, err);
         if (rc == 0)
             explain_bag_add(link, one, prep_inputs(a->prep), n, sums, out);
@@ -419,6 +431,9 @@ int artifact_explain(const struct artifact_view *v, int64_t from, int64_t n, con
                      double *out, struct err *err)
 {
     const struct artifact *a = v->artifact;
+
+    if (a->ensemble)
+        return ensemble_explain(v, from, n, of, out, err);
     const struct explain_rows rows = { v->rows, from, n, of };
     int64_t inputs = prep_inputs(a->prep), columns = prep_columns(a->prep);
 

@@ -12,6 +12,11 @@
  * prep    the fitted preparation (ml/prep/prep.h)
  * model   the fold models: their number, then length and bytes of each
  *
+ * Of an ensemble (format 3) the family is "ensemble", the section prep is empty, and model holds its
+ * members: their number, the least and the most that a member may predict (numbers only, else
+ * infinite), then of each its weight, length and bytes, which are a whole model file. It
+ * predicts the weighted mean of what they predict.
+ *
  * The bytes are a pure function of the fitted parts: no time, host, path or duration. Called by
  * fit/, the worker, the CLI. */
 #ifndef ML_MODEL_ARTIFACT_H
@@ -28,6 +33,9 @@
 
 #include <stdint.h>
 
+#define ARTIFACT_ENSEMBLE "ensemble"
+enum { ARTIFACT_MAX_MEMBERS = 64 };
+
 struct artifact_info {
     enum ml_task task;
     const char *target;
@@ -42,6 +50,19 @@ struct artifact_info {
     /* the section "schema" */
     const char *schema_json;
     int n_models;
+};
+
+/* A member of an ensemble: its model file, as bytes and loaded. */
+struct artifact;
+struct artifact_part {
+    double weight;
+    const struct artifact *file;
+    const void *bytes;
+    size_t len;
+};
+/* What a member may predict, less target_shift; what is beyond counts as the limit. */
+struct artifact_limits {
+    double least, most;
 };
 
 /* The parts from which a file is written. */
@@ -70,8 +91,18 @@ struct artifact_parts {
     /* [prep_columns]: the importance of each column as a share of the sum, for "schema"; NULL = not
      * known */
     const double *importance;
+    /* Of an ensemble (artifact_write_ensemble), in the place of models and prep; else 0. */
+    const struct artifact_part *members;
+    int n_members;
+    const struct artifact_limits *limits;
 };
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
+
+/* Writes the file of an ensemble of 2 to ARTIFACT_MAX_MEMBERS models of one problem. Weights are
+ * above 0 and add up to 1. score, se: by the metric of the members. limits: NULL = none. */
+int artifact_write_ensemble(const struct artifact_part *parts, int n,
+                            const struct artifact_limits *limits, double score, double se,
+                            struct buf *out, struct err *err);
 
 /* a model file in memory */
 struct artifact;
@@ -85,8 +116,17 @@ int artifact_stage(struct artifact *a, int model, struct err *err);
 struct artifact *artifact_open(const char *path, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);
-/* Returns the preparation. Its columns are those that a table needs for a prediction. */
+/* Returns the preparation; of an ensemble that of its first member. */
 const struct prep *artifact_prep(const struct artifact *a);
+/* The columns that a table needs for a prediction; of an ensemble those of any member. */
+int artifact_columns(const struct artifact *a);
+const char *artifact_column_name(const struct artifact *a, int c);
+enum frame_type artifact_column_type(const struct artifact *a, int c);
+/* An error if the model is of images and the table is not of such. */
+int artifact_images_check(const struct artifact *a, const struct frame *f, struct err *err);
+/* The members of an ensemble, heaviest first; 0 = it is none. weight: NULL = not asked for. */
+int artifact_members(const struct artifact *a);
+const struct artifact *artifact_member(const struct artifact *a, int i, double *weight);
 /* How a column of the training table was read; NULL = it is plain, or there was none. */
 const struct reading *artifact_reading(const struct artifact *a, const char *column);
 /* A table as the model sees it. Columns are matched by name; a missing column is an error that
@@ -102,13 +142,15 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
                      struct err *err);
 /* Returns the number of floats per row: 1 or n_classes. */
 int artifact_outputs(const struct artifact *a);
-/* Shuffles one column, see prep_view_shuffle. */
+/* Shuffles one column (artifact_column_name), see prep_view_shuffle. */
 int artifact_view_shuffle(struct artifact_view *v, int column, const int32_t *order,
                           struct err *err);
 /* Both functions explain a model (model.h) by means over its fold models (explain_bag.h), in the
  * columns of the table: the inputs made of a column are added up (prep_by_column). The error
- * ERR_CONFLICT means that the family cannot be explained. artifact_importance: out[prep_columns];
- * between models, compare only the shares of the sum. artifact_explain: out[n][prep_columns + 1],
+ * ERR_CONFLICT means that the family cannot be explained. Of an ensemble, members that
+ * cannot be explained are left out; the base of a row is then what the values of the others leave of
+ * the prediction. artifact_importance: out[artifact_columns];
+ * between models, compare only the shares of the sum. artifact_explain: out[n][artifact_columns + 1],
  * the SHAP values of each row for its output of[row], the last one the base; where the unit is
  * TARGET_LOG they add up to the logarithm of the prediction before smearing. */
 int artifact_importance(const struct artifact *a, double *out, struct err *err);

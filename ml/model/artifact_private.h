@@ -4,10 +4,56 @@
 #define ML_MODEL_ARTIFACT_PRIVATE_H
 
 #include "ml/model/artifact.h"
+#include "ml/model/model.h"
 
 /* ARTIFACT_UNIT: a bit beside the task: the unit of the target follows the classes, which readers of
  * format 1 do not know. Files without it stay of format 1. */
-enum { ARTIFACT_PLAIN_FORMAT = 1, ARTIFACT_UNIT_FORMAT = 2, ARTIFACT_UNIT = 0x80 };
+enum {
+    ARTIFACT_PLAIN_FORMAT = 1,
+    ARTIFACT_UNIT_FORMAT = 2,
+    ARTIFACT_ENSEMBLE_FORMAT = 3,
+    ARTIFACT_UNIT = 0x80
+};
 enum { ARTIFACT_MAX_CLASSES = 1000, ARTIFACT_MAX_MODELS = 1024, ARTIFACT_MAX_TEXT = 1 << 20 };
+
+struct artifact {
+    struct artifact_info info;
+    char *target, *family, *metric, *schema;
+    char **classes;
+    int n_classes;
+    struct prep *prep;
+    struct readings readings;
+    const struct model_ops *ops;
+    struct predictor **models;
+    int n_models;
+    /* models has at most one entry, made from one of these: */
+    bool is_staged;
+    /* [info.n_models], within the caller's bytes */
+    struct view *staged;
+    int n_outputs;
+    /* NULL = the file has one model, or the bag of its folds; else there are no models here */
+    struct ensemble *ensemble;
+};
+
+struct artifact_view {
+    const struct artifact *artifact;
+    struct prep_view *rows; /* NULL = an ensemble's */
+    struct artifact_view **members;
+};
+
+/* ---- ensembles (artifact_ensemble.c) ---- */
+
+/* Reads the members from the section of models; each is a whole model file. */
+int ensemble_read(struct artifact *a, struct view *in, struct err *err);
+void ensemble_free(struct artifact *a);
+int ensemble_view(struct artifact_view *v, const struct frame *f, struct err *err);
+int ensemble_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                     struct err *err);
+int ensemble_shuffle(struct artifact_view *v, int column, const int32_t *order, struct err *err);
+int ensemble_importance(const struct artifact *a, double *out, struct err *err);
+int ensemble_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,
+                     double *out, struct err *err);
+/* What the values of artifact_explain of a single model add up to. */
+enum explain_link artifact_link(const struct artifact *a);
 
 #endif

@@ -36,7 +36,7 @@ static int write_info(const struct artifact_parts *p, struct buf *b, struct err 
     if (has_unit && (buf_put_u8(b, (uint8_t)p->unit.kind, err) < 0 ||
                      buf_put_f64(b, p->unit.by, err) < 0 || buf_put_f64(b, p->unit.smear, err) < 0))
         return -1;
-    return readings_save(p->frame, b, err);
+    return p->n_members > 0 ? 0 : readings_save(p->frame, b, err);
 }
 
 static int add_key(struct buf *b, const char *key, struct err *err)
@@ -114,6 +114,8 @@ static int add_steps(struct buf *b, const struct prep *p, struct err *err)
 
 static uint32_t format_of(const struct artifact_parts *p)
 {
+    if (p->n_members > 0)
+        return ARTIFACT_ENSEMBLE_FORMAT;
     return p->unit.kind == TARGET_PLAIN ? ARTIFACT_PLAIN_FORMAT : ARTIFACT_UNIT_FORMAT;
 }
 
@@ -134,6 +136,39 @@ static int add_unit(struct buf *b, const struct target_unit *u, struct err *err)
     return buf_adds(b, "}", err);
 }
 
+/* The columns that the models read, and what steps make of them. */
+static int add_inputs(struct buf *b, const struct artifact_parts *p, struct err *err)
+{
+    if (add_key(b, "inputs", err) < 0 || buf_adds(b, "[", err) < 0)
+        return -1;
+    for (int c = 0; c < prep_columns(p->prep); c++) {
+        if (add_column(b, p, c, err) < 0)
+            return -1;
+    }
+    return buf_adds(b, "]", err) < 0 ? -1 : add_steps(b, p->prep, err);
+}
+
+/* {"weight", "family", "models", "bytes", "score", "score_se", "schema": that of its own file} */
+static int add_members(struct buf *b, const struct artifact_parts *p, struct err *err)
+{
+    if (add_key(b, "members", err) < 0 || buf_adds(b, "[", err) < 0)
+        return -1;
+    for (int i = 0; i < p->n_members; i++) {
+        const struct artifact_part *m = &p->members[i];
+        const struct artifact_info *info = artifact_info(m->file);
+        if (buf_adds(b, i > 0 ? ",{\"weight\":" : "{\"weight\":", err) < 0 ||
+            json_text_num(b, m->weight, err) < 0 || add_key(b, "family", err) < 0 ||
+            json_text_str(b, info->family, err) < 0 ||
+            buf_addf(b, err, ",\"models\":%d,\"bytes\":%zu", info->n_models, m->len) < 0 ||
+            add_key(b, "score", err) < 0 || json_text_num(b, info->score, err) < 0 ||
+            add_key(b, "score_se", err) < 0 || json_text_num(b, info->score_se, err) < 0 ||
+            add_key(b, "schema", err) < 0 || buf_adds(b, info->schema_json, err) < 0 ||
+            buf_adds(b, "}", err) < 0)
+            return -1;
+    }
+    return buf_adds(b, "]", err);
+}
+
 static int write_schema(const struct artifact_parts *p, struct buf *b, struct err *err)
 {
     const char *task = p->task == ML_BINARY       ? "binary"
@@ -148,14 +183,9 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
         buf_addf(b, err, ",\"models\":%d", p->n_models) < 0 || add_key(b, "metric", err) < 0 ||
         json_text_str(b, p->metric, err) < 0 || add_key(b, "score", err) < 0 ||
         json_text_num(b, p->score, err) < 0 || add_key(b, "score_se", err) < 0 ||
-        json_text_num(b, p->score_se, err) < 0 || add_unit(b, &p->unit, err) < 0 ||
-        add_key(b, "inputs", err) < 0 || buf_adds(b, "[", err) < 0)
+        json_text_num(b, p->score_se, err) < 0 || add_unit(b, &p->unit, err) < 0)
         return -1;
-    for (int c = 0; c < prep_columns(p->prep); c++) {
-        if (add_column(b, p, c, err) < 0)
-            return -1;
-    }
-    if (buf_adds(b, "]", err) < 0 || add_steps(b, p->prep, err) < 0)
+    if ((p->n_members > 0 ? add_members(b, p, err) : add_inputs(b, p, err)) < 0)
         return -1;
     if (p->pipeline_json &&
         (add_key(b, "pipeline", err) < 0 || buf_adds(b, p->pipeline_json, err) < 0))
@@ -174,16 +204,56 @@ static void put_le(uint8_t *out, uint64_t v, int bytes)
 
 static uint64_t models_len(const struct artifact_parts *p)
 {
-    uint64_t len = 4;
+    uint64_t len = 4 + (p->n_members > 0 ? 16 : 0);
 
-    for (int i = 0; i < p->n_models; i++)
+    for (int i = 0; i < p->n_members; i++)
+        len += 16 + p->members[i].len;
+    for (int i = 0; p->n_members == 0 && i < p->n_models; i++)
         len += 8 + p->models[i].len;
     return len;
+}
+
+/* A weight and a length. */
+static int part_head(const struct artifact_part *m, struct buf *b, struct err *err)
+{
+    return buf_put_f64(b, m->weight, err) < 0 || buf_put_u64(b, m->len, err) < 0 ? -1 : 0;
+}
+
+/* Their number, and what each may predict. */
+static int members_head(const struct artifact_parts *p, struct buf *b, struct err *err)
+{
+    const struct artifact_limits none = { -INFINITY, INFINITY }, *l = p->limits ? p->limits : &none;
+
+    if (buf_put_u32(b, (uint32_t)p->n_members, err) < 0 || buf_put_f64(b, l->least, err) < 0)
+        return -1;
+    return buf_put_f64(b, l->most, err);
+}
+
+static void members_hash(const struct artifact_parts *p, struct sha256 *h)
+{
+    struct buf head;
+
+    buf_init(&head, 64);
+    CHECK(members_head(p, &head, NULL) == 0);
+    sha256_add(h, head.data, head.len);
+    buf_fini(&head);
+    for (int i = 0; i < p->n_members; i++) {
+        buf_init(&head, 64);
+        CHECK(part_head(&p->members[i], &head, NULL) == 0);
+        sha256_add(h, head.data, head.len);
+        sha256_add(h, p->members[i].bytes, p->members[i].len);
+        buf_fini(&head);
+    }
 }
 
 static void models_hash(const struct artifact_parts *p, struct sha256 *h)
 {
     uint8_t n[8];
+
+    if (p->n_members > 0) {
+        members_hash(p, h);
+        return;
+    }
 
     put_le(n, (uint64_t)p->n_models, 4);
     sha256_add(h, n, 4);
@@ -194,8 +264,22 @@ static void models_hash(const struct artifact_parts *p, struct sha256 *h)
     }
 }
 
+static int members_put(const struct artifact_parts *p, struct buf *out, struct err *err)
+{
+    if (buf_reserve(out, models_len(p), err) < 0 || members_head(p, out, err) < 0)
+        return -1;
+    for (int i = 0; i < p->n_members; i++) {
+        const struct artifact_part *m = &p->members[i];
+        if (part_head(m, out, err) < 0 || buf_add(out, m->bytes, m->len, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int models_put(const struct artifact_parts *p, struct buf *out, struct err *err)
 {
+    if (p->n_members > 0)
+        return members_put(p, out, err);
     if (buf_reserve(out, models_len(p), err) < 0 ||
         buf_put_u32(out, (uint32_t)p->n_models, err) < 0)
         return -1;
@@ -268,9 +352,36 @@ int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *
         buf_init(&sections[i], ARTIFACT_MAX_BYTES);
     if (write_info(p, &sections[SECTION_INFO], err) == 0 &&
         write_schema(p, &sections[SECTION_SCHEMA], err) == 0 &&
-        prep_save(p->prep, &sections[SECTION_PREP], err) == 0)
+        (p->n_members > 0 || prep_save(p->prep, &sections[SECTION_PREP], err) == 0))
         rc = write_container(p, sections, out, err);
     for (int i = 0; i < SECTIONS; i++)
         buf_fini(&sections[i]);
     return rc < 0 ? err_wrap(err, "model file") : 0;
+}
+
+int artifact_write_ensemble(const struct artifact_part *parts, int n,
+                            const struct artifact_limits *limits, double score, double se,
+                            struct buf *out, struct err *err)
+{
+    CHECK(n >= 2 && n <= ARTIFACT_MAX_MEMBERS);
+    const struct artifact_info *info = artifact_info(parts[0].file);
+    struct artifact_parts p = { .task = info->task,
+                                .target = info->target,
+                                .n_classes = info->n_classes,
+                                .classes = info->classes,
+                                .family = ARTIFACT_ENSEMBLE,
+                                .metric = info->metric,
+                                .score = score,
+                                .score_se = se,
+                                .unit = { TARGET_PLAIN, 0, 1 },
+                                .members = parts,
+                                .n_members = n,
+                                .limits = limits };
+
+    /* what float does not hold is left to the shift */
+    if (info->unit.kind == TARGET_SHIFTED)
+        p.unit = info->unit;
+    for (int i = 0; i < n; i++)
+        p.n_models += artifact_info(parts[i].file)->n_models;
+    return artifact_write(&p, out, err);
 }

@@ -30,6 +30,28 @@ async function schemaOf(path, signal) {
   throw new Error('a model file without a description');
 }
 
+/**
+ * The columns with their importance. Those of an ensemble's members count by weight, as in `assay
+ * explain`; members that tell nothing of it (networks) are left out.
+ */
+export function inputsOf(schema) {
+  if (!schema.members) return schema.inputs;
+  const sums = new Map();
+  let known = 0;
+  for (const m of schema.members) {
+    const inputs = (m.schema?.inputs || []).filter((c) => Number.isFinite(c.importance));
+    if (inputs.length) known += m.weight;
+    for (const c of inputs) sums.set(c.name, (sums.get(c.name) || 0) + m.weight * c.importance);
+  }
+  return [...sums].map(([name, sum]) => ({ name, importance: sum / known }));
+}
+
+/** Of an ensemble that of its member with the largest weight. */
+export function pipelineOf(schema) {
+  const heaviest = [...schema.members || []].sort((a, b) => b.weight - a.weight)[0];
+  return heaviest ? [heaviest.schema?.pipeline, heaviest.family] : [schema.pipeline, schema.family];
+}
+
 function rowOf(column, most) {
   const fill = h('span', { class: 'share-fill' });
   fill.style.width = `${100 * column.importance / most}%`;
@@ -63,12 +85,14 @@ export function makeColumns(path, showError) {
   let schema = null, isAll = false, asked = null, shownOf = null;
 
   function draw() {
-    const all = schema.inputs.filter((c) => Number.isFinite(c.importance))
+    const all = inputsOf(schema)
+                    .filter((c) => Number.isFinite(c.importance))
                     .sort((a, b) => b.importance - a.importance);
     const most = Math.max(1e-9, ...all.map((c) => c.importance)),
           unread = all.filter((c) => c.importance === 0).length;
-    box.hidden = !all.length && !schema.pipeline;
-    pipeline.update(schema.pipeline, schema.family);
+    const [drawn, family] = pipelineOf(schema);
+    box.hidden = !all.length && !drawn;
+    pipeline.update(drawn, family);
     replace(body, (isAll ? all : all.slice(0, SHOWN)).map((c) => rowOf(c, most)));
     more.hidden = all.length <= SHOWN;
     setText(more, isAll ? 'Show fewer' : `Show all ${count(all.length)}`);
