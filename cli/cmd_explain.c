@@ -325,8 +325,8 @@ static int permutation(const struct explaining *e, const char *target, struct er
 static int explain_rows_of(struct explaining *e, const char *file, struct err *err)
 {
     const char *target = e->o->target ? e->o->target : e->info->target;
-    const struct model_table_how how = { .no_header = e->o->no_header,
-                                         .target = e->o->permutation ? target : NULL };
+    const struct model_rows_how how = { .no_header = e->o->no_header,
+                                        .target = e->o->permutation ? target : NULL };
     struct model_table t;
 
     if (model_table_open(&t, e->a, file, &how, err) < 0)

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "ml/apply/predictions.h"
 #include "ml/model/artifact.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREDICT_BATCH = 4096, KEEP_MAX = 256 };
+enum { KEEP_MAX = 256 };
 
 struct predict_opts {
     char *output, *keep, *missing_columns, *bad_cells, *threshold;
@@ -44,6 +45,7 @@ static const struct conf_opt predict_table[] = {
 #undef AT
 
 struct predicting {
+    const char *output; /* the name of what is written */
     const struct artifact *a;
     const struct artifact_info *info;
     const struct frame *f;
@@ -53,90 +55,83 @@ struct predicting {
     double threshold;
     /* by the order of --keep: columns of `kept`, and the codes of a batch */
     int n_keep, keep[KEEP_MAX];
-    int32_t *codes; /* [n_keep][PREDICT_BATCH] */
+    int32_t *codes; /* [n_keep][PREDICTIONS_BATCH] */
 };
 
-static void write_header(FILE *out, const struct predicting *c)
+static int write_header(struct buf *out, const struct predicting *c, struct err *err)
 {
-    const struct artifact_info *info = c->info;
+    int rc = 0;
 
-    for (int i = 0; i < c->n_keep; i++) {
-        output_cell(out, "", c->kept->cols[c->keep[i]].name);
-        fputc(',', out);
+    for (int i = 0; i < c->n_keep && rc == 0; i++) {
+        rc = predictions_cell(out, "", c->kept->cols[c->keep[i]].name, err);
+        if (rc == 0)
+            rc = buf_adds(out, ",", err);
     }
-    fputs("prediction", out);
-    for (int k = 0; info->task != ML_REGRESSION && k < info->n_classes; k++) {
-        fputc(',', out);
-        output_cell(out, "p_", info->classes[k]);
-    }
-    fputc('\n', out);
-}
-
-static int best_class(const float *p, int k)
-{
-    int best = 0;
-
-    for (int j = 1; j < k; j++)
-        if (p[j] > p[best])
-            best = j;
-    return best;
-}
-
-static void write_row(FILE *out, const struct predicting *c, const float *p)
-{
-    const struct artifact_info *info = c->info;
-    float both[2];
-    int k = info->n_classes;
-
-    if (info->task == ML_REGRESSION) {
-        output_number(out, (double)p[0], target_shift(&info->unit));
-        fputc('\n', out);
-        return;
-    }
-    int is = best_class(p, k);
-    if (info->task == ML_BINARY) {
-        both[0] = 1 - p[0];
-        both[1] = p[0];
-        p = both;
-        k = 2;
-        is = (double)both[1] > c->threshold;
-    }
-    output_cell(out, "", info->classes[is]);
-    for (int j = 0; j < k; j++)
-        fprintf(out, ",%.9g", (double)p[j]);
-    fputc('\n', out);
+    if (rc == 0)
+        rc = predictions_header(out, c->info, err);
+    return rc < 0 ? -1 : buf_adds(out, "\n", err);
 }
 
 /* The kept cells of a row; a missing one is empty. */
-static void write_kept(FILE *out, const struct predicting *c, int64_t row)
+static int write_kept(struct buf *out, const struct predicting *c, int64_t row, struct err *err)
 {
-    for (int i = 0; i < c->n_keep; i++) {
-        int32_t code = c->codes[i * PREDICT_BATCH + row];
+    int rc = 0;
+
+    for (int i = 0; i < c->n_keep && rc == 0; i++) {
+        int32_t code = c->codes[i * PREDICTIONS_BATCH + row];
         if (code >= 0)
-            output_cell(out, "", c->kept->cols[c->keep[i]].levels[code]);
-        fputc(',', out);
+            rc = predictions_cell(out, "", c->kept->cols[c->keep[i]].levels[code], err);
+        if (rc == 0)
+            rc = buf_adds(out, ",", err);
     }
+    return rc;
 }
 
-static int write_predictions(FILE *out, void *ctx, struct err *err)
+struct sink {
+    FILE *file;
+    const char *name;
+};
+
+static int to_file(void *ctx, const void *p, size_t n, struct err *err)
+{
+    const struct sink *s = ctx;
+
+    return fwrite(p, 1, n, s->file) == n ? 0 : err_errno(err, "cannot write %s", s->name);
+}
+
+static int write_batch(struct buf *out, const struct predicting *c, struct artifact_view *view,
+                       int64_t from, float *p, struct err *err)
+{
+    int64_t n = MIN(c->f->rows - from, PREDICTIONS_BATCH);
+    int rc = artifact_predict(view, from, n, p, err);
+
+    for (int k = 0; k < c->n_keep && rc == 0; k++)
+        frame_codes(c->kept, c->keep[k], from, n, c->codes + (int64_t)k * PREDICTIONS_BATCH);
+    for (int64_t i = 0; rc == 0 && i < n; i++) {
+        rc = write_kept(out, c, i, err);
+        if (rc == 0)
+            rc = predictions_row(out, c->info, c->threshold, p + i * artifact_outputs(c->a), err);
+    }
+    return rc;
+}
+
+static int write_predictions(FILE *file, void *ctx, struct err *err)
 {
     const struct predicting *c = ctx;
     struct artifact_view *view = artifact_view_new(c->a, c->f, err);
     int width = artifact_outputs(c->a), rc = view ? 0 : err_wrap(err, "%s", c->file);
-    float *p = mem_array((size_t)PREDICT_BATCH * (size_t)width, sizeof(*p));
+    float *p = mem_array((size_t)PREDICTIONS_BATCH * (size_t)width, sizeof(*p));
+    struct sink sink = { file, c->output };
+    struct buf out;
 
+    buf_init_sink(&out, (size_t)INT64_MAX, to_file, &sink);
     if (view)
-        write_header(out, c);
-    for (int64_t from = 0; rc == 0 && from < c->f->rows; from += PREDICT_BATCH) {
-        int64_t n = MIN(c->f->rows - from, PREDICT_BATCH);
-        rc = artifact_predict(view, from, n, p, err);
-        for (int k = 0; k < c->n_keep && rc == 0; k++)
-            frame_codes(c->kept, c->keep[k], from, n, c->codes + (int64_t)k * PREDICT_BATCH);
-        for (int64_t i = 0; rc == 0 && i < n; i++) {
-            write_kept(out, c, i);
-            write_row(out, c, p + i * width);
-        }
-    }
+        rc = write_header(&out, c, err);
+    for (int64_t from = 0; rc == 0 && from < c->f->rows; from += PREDICTIONS_BATCH)
+        rc = write_batch(&out, c, view, from, p, err);
+    if (rc == 0)
+        rc = buf_flush(&out, err);
+    buf_fini(&out);
     mem_free(p);
     artifact_view_free(view);
     return rc;
@@ -165,18 +160,19 @@ static int kept_open(struct model_table *t, struct predicting *c, const struct p
         return err_set(err, ERR_IO, "%s changed while it was read", c->file);
     for (int i = 0; i < c->n_keep; i++)
         c->keep[i] = frame_find(c->kept, list[i]);
-    c->codes = mem_array((size_t)c->n_keep * PREDICT_BATCH, sizeof(*c->codes));
+    c->codes = mem_array((size_t)c->n_keep * PREDICTIONS_BATCH, sizeof(*c->codes));
     return 0;
 }
 
 static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
                    struct err *err)
 {
-    const struct model_table_how how = { .no_header = o->no_header,
-                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
-                                         .refuses_cells = str_eq(o->bad_cells, "error") };
+    const struct model_rows_how how = { .no_header = o->no_header,
+                                        .may_lack_columns = str_eq(o->missing_columns, "missing"),
+                                        .refuses_cells = str_eq(o->bad_cells, "error") };
     struct model_table t, kept = { 0 };
-    struct predicting ctx = { .a = a,
+    struct predicting ctx = { .output = o->output,
+                              .a = a,
                               .info = artifact_info(a),
                               .file = file,
                               .threshold = o->threshold ? strtod(o->threshold, NULL) : 0.5 };

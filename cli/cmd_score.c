@@ -254,10 +254,10 @@ static int score(const struct artifact *a, const char *file, const struct score_
 {
     const struct artifact_info *info = artifact_info(a);
     const char *target = o->target ? o->target : info->target;
-    const struct model_table_how how = { .no_header = o->no_header,
-                                         .target = target,
-                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
-                                         .refuses_cells = str_eq(o->bad_cells, "error") };
+    const struct model_rows_how how = { .no_header = o->no_header,
+                                        .target = target,
+                                        .may_lack_columns = str_eq(o->missing_columns, "missing"),
+                                        .refuses_cells = str_eq(o->bad_cells, "error") };
     const struct score_how report_how = { .threshold = threshold, .groups = (int)o->groups };
     struct scoring s = { .json = o->json };
     struct scored rows = { 0 };

@@ -15,181 +15,108 @@
 #include <string.h>
 #include <unistd.h>
 
-static int read_table(const char *file, const struct csv_opts *csv, const char *frame_path,
-                      struct err *err)
-{
-    char hash[SHA256_HEX];
+/* An opened table: as it is on the disk, or packed with its images. */
+struct source {
     struct image_pack pack;
-    int rc = -1;
+    struct gz *gz;
+};
 
-    if (image_pack_open(&pack, file, 0, err) < 0)
+static int source_open(struct source *s, const char *file, struct err *err)
+{
+    if (image_pack_open(&s->pack, file, 0, err) < 0)
         return -1;
-    struct gz *g = gz_open(pack.path, err);
-    struct csv_opts opts = *csv;
-    if (g) {
-        gz_bound_table(g);
-        opts.file_bytes = gz_plain_bytes(g);
-        opts.read_at = opts.file_bytes >= 0 ? gz_read_at : NULL;
-        rc = table_to_frame(gz_source, g, &opts, frame_path, hash, err);
+    s->gz = gz_open(s->pack.path, err);
+    if (s->gz) {
+        gz_bound_table(s->gz);
+        return 0;
     }
-    gz_close(g);
-    image_pack_close(&pack);
-    return rc;
+    image_pack_close(&s->pack);
+    return -1;
 }
 
-/* A column is read as it was for the training. */
-static struct csv_override override_of(const struct artifact *a, const char *name,
-                                       enum frame_type type)
+static void source_close(struct source *s)
 {
-    const struct reading *r = artifact_reading(a, name);
-    enum frame_kind kind = r && frame_kind_fits(r->kind, type) ? r->kind : FRAME_PLAIN;
-
-    return (
-        struct csv_override){ .name = name, .type = type, .kind = kind, .note = r ? r->note : "" };
+    gz_close(s->gz);
+    image_pack_close(&s->pack);
 }
 
-/* Reads the file into a frame of a private folder. */
-static int table_make(struct model_table *t, const char *file, const struct csv_opts *csv,
-                      struct err *err)
+/* Makes the private folder for the frame, whose path it gives. */
+static int table_begin(struct model_table *t, char *path, size_t size, struct err *err)
 {
-    char path[sizeof(t->temp.path) + 8];
-
     *t = (struct model_table){ 0 };
     if (tempdir_make(&t->temp, sizeof(t->temp.path), err) < 0)
         return -1;
-    snprintf(path, sizeof(path), "%s/frame", t->temp.path);
-    if (read_table(file, csv, path, err) == 0)
-        t->frame = frame_open(path, err);
+    (void)!snprintf(path, size, "%s/frame", t->temp.path);
+    return 0;
+}
+
+static int table_end(struct model_table *t)
+{
     if (t->frame)
         return 0;
     tempdir_end(&t->temp, false);
     return -1;
 }
 
-/* Appends to a list of names that fits an error. */
-static void list_add(char *list, size_t size, const char *before, const char *name, int64_t n)
+/* What is worth a warning. */
+static void tell(const char *file, const struct artifact *a, const struct model_rows_notes *notes)
 {
-    size_t at = strlen(list);
-
-    if (at + 60 > size) {
-        if (!strstr(list, ", …"))
-            (void)!snprintf(list + at, size - at, ", …");
-        return;
-    }
-    if (n > 0)
-        (void)!snprintf(list + at, size - at, "%s\"%.40s\" %" PRId64, before, name, n);
-    else
-        (void)!snprintf(list + at, size - at, "%s\"%.40s\"", before, name);
-}
-
-/* Columns of the model that the table lacks: an error that names them, or columns without
- * values. */
-static int lacking(struct model_table *t, const struct artifact *a, const char *file, bool may_lack,
-                   struct err *err)
-{
-    const struct prep *prep = artifact_prep(a);
-    char list[180] = "";
-    int n = 0;
-
-    /* images of another shape lack pixels, too: that is the better reason */
-    if (prep_images_check(prep, t->frame, err) < 0)
-        return err_wrap(err, "%s", file);
-    for (int i = 0; i < prep_columns(prep); i++) {
-        const char *name = prep_column_name(prep, i);
-        enum frame_type type = prep_column_type(prep, i);
-        if (frame_find(t->frame, name) >= 0)
-            continue;
-        list_add(list, sizeof(list), n++ ? ", " : "", name, 0);
-        if (may_lack)
-            frame_add_absent(t->frame, name, type, override_of(a, name, type).kind);
-    }
-    if (n == 0)
-        return 0;
-    if (!may_lack)
-        return err_set(err, ERR_ARG, "%s lacks %d of the %d columns of the model: %s", file, n,
-                       prep_columns(prep), list);
-    fprintf(stderr, "%s lacks %d of the %d columns of the model, which read as missing: %s\n",
-            print_safe(file), n, prep_columns(prep), print_safe(list));
-    return 0;
-}
-
-/* Cells that could not be read. */
-static int junk(const struct model_table *t, const char *file, bool refuses, struct err *err)
-{
-    char list[180] = "";
-    const char *one = "";
-    int64_t cells = 0;
-    int columns = 0;
-
-    for (int i = 0; i < t->frame->n_cols; i++) {
-        const struct frame_col *c = &t->frame->cols[i];
-        if (c->not_numbers == 0)
-            continue;
-        list_add(list, sizeof(list), columns++ ? ", " : "", c->name, c->not_numbers);
-        cells += c->not_numbers;
-        one = c->name;
-    }
-    if (cells > 0 && refuses)
-        return err_set(err, ERR_ARG, "%s: %" PRId64 " cell%s no number: %s", file, cells,
-                       cells == 1 ? " is" : "s are", list);
-    if (columns == 1)
-        print_not_numbers(file, one, cells);
-    else if (columns > 1)
+    if (notes->n_lacking > 0)
+        fprintf(stderr, "%s lacks %d of the %d columns of the model, which read as missing: %s\n",
+                print_safe(file), notes->n_lacking, artifact_columns(a),
+                print_safe(notes->lacking));
+    if (notes->bad_columns == 1)
+        print_not_numbers(file, notes->bad_column, notes->bad_cells);
+    else if (notes->bad_columns > 1)
         fprintf(stderr, "%s: %" PRId64 " cells cannot be read and count as missing: %s\n",
-                print_safe(file), cells, print_safe(list));
-    return 0;
+                print_safe(file), notes->bad_cells, print_safe(notes->bad));
 }
 
 int model_table_open(struct model_table *t, const struct artifact *a, const char *file,
-                     const struct model_table_how *how, struct err *err)
+                     const struct model_rows_how *how, struct err *err)
 {
-    const struct prep *prep = artifact_prep(a);
-    struct csv_override *list = mem_array((size_t)prep_columns(prep) + 1, sizeof(*list));
-    int n = 0;
+    char path[sizeof(t->temp.path) + 8];
+    struct model_rows_how with = *how;
+    struct model_rows_notes notes = { 0 };
+    struct source s;
 
-    for (int i = 0; i < prep_columns(prep); i++)
-        list[n++] = override_of(a, prep_column_name(prep, i), prep_column_type(prep, i));
-    if (how->target)
-        list[n++] = override_of(a, how->target,
-                                artifact_info(a)->task == ML_REGRESSION ? FRAME_NUMERIC
-                                                                        : FRAME_CATEGORICAL);
-    const struct csv_opts csv = { .header = how->no_header ? CSV_HEADER_NO : CSV_HEADER_YES,
-                                  .overrides = list,
-                                  .n_overrides = n,
-                                  .overrides_optional = true,
-                                  .name = file };
-    int rc = table_make(t, file, &csv, err);
-    mem_free(list);
-    if (rc < 0)
+    if (table_begin(t, path, sizeof(path), err) < 0)
         return -1;
-    if (lacking(t, a, file, how->may_lack_columns, err) == 0 &&
-        junk(t, file, how->refuses_cells, err) == 0)
-        return 0;
-    model_table_close(t);
-    return -1;
+    if (source_open(&s, file, err) == 0) {
+        with.name = file;
+        with.file_bytes = gz_plain_bytes(s.gz);
+        with.read_at = with.file_bytes >= 0 ? gz_read_at : NULL;
+        t->frame = model_rows_read(a, gz_source, s.gz, &with, path, &notes, err);
+        source_close(&s);
+    }
+    if (t->frame)
+        tell(file, a, &notes);
+    return table_end(t);
 }
 
 int model_table_exact(struct model_table *t, const struct frame *f, const char *file,
                       bool no_header, const char *const *names, int n, struct err *err)
 {
     struct csv_override *list = mem_array((size_t)f->n_cols, sizeof(*list));
+    char path[sizeof(t->temp.path) + 8], hash[SHA256_HEX];
+    struct source s;
 
-    for (int i = 0; i < f->n_cols; i++)
-        list[i] = (struct csv_override){ .name = f->cols[i].name, .type = FRAME_IGNORED };
-    for (int i = 0; i < n; i++) {
-        struct csv_override *o = &list[frame_find(f, names[i])];
-        o->type = FRAME_CATEGORICAL;
-        o->note = "";
-        o->is_exact = true;
+    model_rows_exact(f, names, n, list);
+    struct csv_opts csv = { .header = no_header ? CSV_HEADER_NO : CSV_HEADER_YES,
+                            .overrides = list,
+                            .n_overrides = f->n_cols,
+                            .overrides_optional = true,
+                            .name = file };
+    int rc = table_begin(t, path, sizeof(path), err);
+    if (rc == 0 && source_open(&s, file, err) == 0) {
+        csv.file_bytes = gz_plain_bytes(s.gz);
+        csv.read_at = csv.file_bytes >= 0 ? gz_read_at : NULL;
+        if (table_to_frame(gz_source, s.gz, &csv, path, hash, err) == 0)
+            t->frame = frame_open(path, err);
+        source_close(&s);
     }
-    const struct csv_opts csv = { .header = no_header ? CSV_HEADER_NO : CSV_HEADER_YES,
-                                  .overrides = list,
-                                  .n_overrides = f->n_cols,
-                                  .overrides_optional = true,
-                                  .name = file };
-    int rc = table_make(t, file, &csv, err);
     mem_free(list);
-    return rc;
+    return rc < 0 ? -1 : table_end(t);
 }
 
 void model_table_close(struct model_table *t)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/tempdir.h"
+#include "ml/apply/model_rows.h"
 #include "ml/model/artifact.h"
 #include "ml/table/frame.h"
 
@@ -18,23 +19,10 @@ struct model_table {
     struct frame *frame;
 };
 
-struct model_table_how {
-    bool no_header;
-    /* The column to read as the target, that is, as numbers for a regression and as text for
-     * classes. NULL: no column is the target, and a column that is no input of the model gets the
-     * type that its values have. */
-    const char *target;
-    /* Columns that the table lacks are missing in every row; else they are an error that names all
-     * of them. */
-    bool may_lack_columns;
-    /* Cells that cannot be read are an error that counts them by column; else they are missing, and
-     * one warning on stderr counts them. */
-    bool refuses_cells;
-};
-
+/* name, read_at and file_bytes are filled in by model_table_open. */
 /* Reads a table for the model. Columns may stand in any order, and further ones do not matter. */
 int model_table_open(struct model_table *t, const struct artifact *a, const char *file,
-                     const struct model_table_how *how, struct err *err);
+                     const struct model_rows_how *how, struct err *err);
 /* Reads `n` columns of the file that `f` was made of, as text: each cell as it stands. */
 int model_table_exact(struct model_table *t, const struct frame *f, const char *file,
                       bool no_header, const char *const *names, int n, struct err *err);

@@ -53,6 +53,7 @@ my %may = (
     'ml/forest' => "ml/(model|family|metric|ops|cpu|math)/|$values",
     'ml/ensemble' => "ml/(metric|math)/|$values",
     'ml/fit' => "ml/(ensemble|model|family|prep|metric|text|table|ops|cpu|math)/|$values",
+    'ml/apply' => "ml/(model|read|table|cells|prep|metric|math)/|$values",
     'ml' => "ml/|$values",
     'store' => '(store|base|proto)/',
     'controller/problem' => "store/|search/space/|$shared",
