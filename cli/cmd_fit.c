@@ -31,7 +31,7 @@ enum { LATE_MS = 150, TURNS = 6, PATIENCE_MS = 300 };
 struct fit_opts {
     char *target, *metric, *test, *output, *positive, *task, *columns, *missing, *monotone,
         *sampler, *scheduler, *families, *validation, *device, *groups, *time_column, *gap,
-        *weights;
+        *weights, *ensemble;
     int64_t time_ms, trials, seed, runners, folds, parallel;
     bool json, keep_all;
 };
@@ -80,6 +80,8 @@ static const struct conf_opt opts[] = {
       "with --time-column: leave out so much time before each fold (7d, or a number in its units)" },
     { "weights", CONF_STR, AT(weights), NULL, 0, 0,
       "a column with what each row counts, in training and in the score" },
+    { "ensemble", CONF_STR, AT(ensemble), "auto", 0, 0,
+      "ship several models as one where that is better: auto, off, or how many at most" },
     { "parallel", CONF_I64, AT(parallel), "0", 0, 4096,
       "trials that run at the same time; 0 = chosen for you" },
     { "device", CONF_STR, AT(device), "auto", 0, 0,
@@ -174,6 +176,7 @@ static json_t *spec_new(const struct fit_opts *o, const json_t *train, const jso
     json_t *spec = json_pack("{s:s, s:s, s:I}", "dataset", print_text(train, "name"), "target",
                              o->target, "seed", (json_int_t)o->seed);
     json_t *budget = json_object(), *validation = json_object();
+    int64_t members = 0;
 
     set_str(spec, "metric", o->metric);
     set_str(spec, "positive", o->positive);
@@ -192,6 +195,10 @@ static json_t *spec_new(const struct fit_opts *o, const json_t *train, const jso
         json_object_set_new(spec, "test", json_pack("{s:s}", "dataset", print_text(test, "name")));
     if (o->parallel > 0)
         json_object_set_new(spec, "parallel", json_integer(o->parallel));
+    if (str_i64(o->ensemble, INT64_MIN, INT64_MAX, &members, NULL) == 0)
+        json_object_set_new(spec, "ensemble", json_integer(members));
+    else
+        set_str(spec, "ensemble", o->ensemble);
     if (time_ms > 0)
         json_object_set_new(budget, "time", json_sprintf("%" PRId64 "ms", time_ms));
     if (o->trials > 0)
@@ -228,6 +235,7 @@ static int check_utf8(const struct fit_opts *o, struct err *err)
         { "--time-column", o->time_column },
         { "--gap", o->gap },
         { "--weights", o->weights },
+        { "--ensemble", o->ensemble },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)

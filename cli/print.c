@@ -425,6 +425,33 @@ static bool ids_differ(const json_t *rows)
     return false;
 }
 
+/* What ships in the place of the best trial, or why nothing does. */
+static void print_ensemble(const json_t *e, const char *metric, FILE *out)
+{
+    const json_t *member = NULL;
+    char score[60], single[60];
+    size_t i = 0;
+
+    if (!e)
+        return;
+    print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
+    print_score(json_object_get(e, "single"), json_object_get(e, "single_se"), single,
+                sizeof(single));
+    if (!json_is_true(json_object_get(e, "ships"))) {
+        fprintf(out, "no ensemble: %s %s, the best single model %s, chosen in the same way\n",
+                metric, score, single);
+        return;
+    }
+    fprintf(out,
+            "ensemble: %s %s; the best single model, chosen in the same way, %s\nmembers:", metric,
+            score, single);
+    json_array_foreach(json_object_get(e, "members"), i, member)
+        fprintf(out, "%s trial %" JSON_INTEGER_FORMAT " (%s) %.0f %%", i ? "," : "",
+                json_integer_value(json_object_get(member, "number")), print_text(member, "family"),
+                100 * json_number_value(json_object_get(member, "weight")));
+    fputc('\n', out);
+}
+
 void print_leaderboard(const json_t *board, int limit, FILE *out)
 {
     static const char *const heads[] = { "rank", "trial", "family", "score",
@@ -449,6 +476,7 @@ void print_leaderboard(const json_t *board, int limit, FILE *out)
         fprintf(out, "… and %" PRId64 " more\n", total - (int64_t)shown);
     if (n_cut > 0)
         fprintf(out, "(cut) = ended by a limit of time, with its best so far\n");
+    print_ensemble(json_object_get(board, "ensemble"), print_text(board, "metric"), out);
     if (json_object_get(json_array_get(rows, 0), "front"))
         fprintf(out, "* on the front: no trial beats it in all objectives (assay pareto)\n");
 }

@@ -16,7 +16,9 @@
  *               {trial, number, family, score, se, test_score, test_se, and of ctl_study_get unless it runs estimate:
  *               {score, se, optimism, compared, is_baseline: bool}} | null, artifact: sha256 |
  *               null, result: {trial, number, family, metric, score, se, test_score, test_se,
- *               refit} | null, created_at, started_at, ended_at}; ctl_study_get adds spec, data,
+ *               refit, ensemble: {ships, score, se, single, single_se, gain, gain_se, test_score,
+ *               test_se, models, bytes, members: [{trial, number, family, weight, score, se}]} where
+ *               one was tried} | null, created_at, started_at, ended_at}; ctl_study_get adds spec, data,
  *               families: [{family, trials, whole, share, best, state, why}] | null (decide/share.h),
  *               warnings: [{code, column, text}] of its table (ml/fit/warnings.h), and brackets: null without rungs, or [{family, max_level, bracket, rungs: [{rung,
  *               level, resource: share of a full run's cost, size: planned | null, running,
@@ -35,7 +37,8 @@
  *   studies     {studies: [study], next: id | null}
  *   leaderboard {study, name, metric, larger_is_better, total, rows: [{rank, trial, number, family,
  *               config, score, se, test_score, test_se, level, max_level, fit_us, predict_ns_row,
- *               model_bytes, state, cut, artifact: bool}]}
+ *               model_bytes, state, cut, artifact: bool, weight: in the ensemble that ships}],
+ *               ensemble: as in a study's result}
  *   importance  {study, name, method, state: ready|computing|too_few, trials, main_effects: number
  *               | null, parameters: [{name, family: text | null, importance: share of the sum}],
  *               most important first}; computing = ask again; what is shown is older

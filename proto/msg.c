@@ -33,20 +33,19 @@ enum {
     }
 
 const char *const msg_type_name[MSG_TYPES] = {
-    [MSG_PROGRESS] = "progress", [MSG_RUNG] = "rung",           [MSG_FINAL] = "final",
-    [MSG_COMPLETE] = "complete", [MSG_PAUSED] = "paused",       [MSG_CHECKPOINT] = "checkpoint",
-    [MSG_OUTPUT] = "output",     [MSG_FAILED] = "failed",       [MSG_TASK_DONE] = "task_done",
-    [MSG_MEET] = "meet",         [MSG_TASK_MEET] = "task_meet", [MSG_TASK_FAILED] = "task_failed",
+    [MSG_PROGRESS] = "progress",       [MSG_RUNG] = "rung",     [MSG_FINAL] = "final",
+    [MSG_COMPLETE] = "complete",       [MSG_PAUSED] = "paused", [MSG_CHECKPOINT] = "checkpoint",
+    [MSG_OUTPUT] = "output",           [MSG_FAILED] = "failed", [MSG_TASK_DONE] = "task_done",
+    [MSG_PREDICTIONS] = "predictions", [MSG_MEET] = "meet",     [MSG_TASK_MEET] = "task_meet",
+    [MSG_TASK_FAILED] = "task_failed",
 };
 const char *const msg_action_name[MSG_ACTIONS] = {
     [MSG_OK] = "ok",     [MSG_RUN_TO] = "run_to", [MSG_PAUSE] = "pause", [MSG_STOP] = "stop",
     [MSG_KEEP] = "keep", [MSG_DROP] = "drop",     [MSG_STALE] = "stale",
 };
 static const char *const kind_name[] = {
-    [MSG_FIT] = "fit",
-    [MSG_INGEST] = "ingest",
-    [MSG_REFIT] = "refit",
-    [MSG_RANK] = "rank",
+    [MSG_FIT] = "fit",   [MSG_INGEST] = "ingest",     [MSG_REFIT] = "refit",
+    [MSG_RANK] = "rank", [MSG_ENSEMBLE] = "ensemble",
 };
 
 void msg_event_init(struct msg_event *e)
@@ -80,6 +79,7 @@ static const struct codec_field device_fields[] = {
     F_INT_AS(msg_device, max_trials, "max_lanes", REQ, 1, MSG_MAX_TRIALS),
     F_BOOL(msg_device, commands),
     F_BOOL(msg_device, meets),
+    F_BOOL(msg_device, blends),
 };
 static const struct codec_table device_table = TABLE(device_fields, NULL);
 
@@ -145,6 +145,13 @@ static const struct codec_field trial_fields[] = {
 };
 static const struct codec_table trial_table = TABLE(trial_fields, NULL);
 
+static const struct codec_field model_fields[] = {
+    F_I64(msg_model, trial, REQ, 1, INT64_MAX),
+    F_SHA(msg_model, artifact, REQ),
+    F_SHA(msg_model, predictions, REQ),
+};
+static const struct codec_table model_table = TABLE(model_fields, NULL);
+
 static const struct codec_field grant_fields[] = {
     F_ENUM(msg_grant, kind, REQ, kind_name, (int)ARRAY_LEN(kind_name)),
     F_I64(msg_grant, group, OPT, 0, INT64_MAX),
@@ -169,6 +176,9 @@ static const struct codec_field grant_fields[] = {
     F_U64(msg_grant, seed, OPT),
     F_INT(msg_grant, rounds_hint, OPT, 0, INT32_MAX),
     F_STR(msg_grant, free_json, OPT),
+    F_BOOL(msg_grant, keeps_predictions),
+    F_LIST(msg_grant, models, n_models, OPT, MSG_MAX_MODELS, &model_table),
+    F_INT(msg_grant, members, OPT, 0, MSG_MAX_MODELS),
 };
 static const struct codec_table grant_table = TABLE(grant_fields, NULL);
 
@@ -339,7 +349,7 @@ static int grant_check(const struct msg_grant *m, struct err *err)
 {
     if (m->command && (m->kind != MSG_FIT || m->n_trials != 1 || m->levels < 1))
         return err_at(err, "grant.command", "belongs to a fit of one trial, with its levels");
-    if (m->kind != MSG_INGEST && !m->command && !m->data.frame[0])
+    if (m->kind != MSG_INGEST && m->kind != MSG_ENSEMBLE && !m->command && !m->data.frame[0])
         return err_at(err, "grant.data.frame", "is required");
     if (!(m->data.test_fraction >= 0 && m->data.test_fraction < 1))
         return err_at(err, "grant.data.test_fraction", "must be from 0 to below 1");
@@ -356,6 +366,8 @@ static int grant_check(const struct msg_grant *m, struct err *err)
         return err_at(err, "grant", "a task needs its id and fence");
     if (m->kind == MSG_INGEST && !m->source[0])
         return err_at(err, "grant.source", "is required");
+    if (m->kind == MSG_ENSEMBLE && (m->n_models < 2 || m->members < 2))
+        return err_at(err, "grant.models", "an ensemble needs at least two");
     if (m->kind == MSG_REFIT && !m->config)
         return err_at(err, "grant.config", "is required");
     return 0;

@@ -31,6 +31,7 @@ struct msg_device {
     int max_trials;       /* that may run at once */
     bool commands;        /* runs programs of users' too (proto/command.h) */
     bool meets;           /* can train one trial together with other devices (devices: N) */
+    bool blends;          /* can make ensembles (MSG_ENSEMBLE) */
 };
 
 struct msg_hello {
@@ -79,8 +80,15 @@ struct msg_data {
     int64_t rows, columns; /* for estimates and logs */
 };
 
-/* MSG_RANK: to train a trial together with the device that has the trial's own grant. */
-enum msg_kind { MSG_FIT, MSG_INGEST, MSG_REFIT, MSG_RANK };
+/* MSG_RANK: to train a trial together with the device that has the trial's own grant. MSG_ENSEMBLE:
+ * to choose among models that other trials left, and to make one file of them. */
+enum msg_kind { MSG_FIT, MSG_INGEST, MSG_REFIT, MSG_RANK, MSG_ENSEMBLE };
+enum { MSG_MAX_MODELS = 64 };
+/* Of MSG_ENSEMBLE: a model that may become a member, and what it predicted out of fold. */
+struct msg_model {
+    int64_t trial;
+    char artifact[SHA256_HEX], predictions[SHA256_HEX];
+};
 enum { MSG_MAX_RANKS = 64, MSG_ADDRESS = 96 };
 struct msg_trial {
     int64_t trial, fence;
@@ -105,7 +113,11 @@ struct msg_grant {
      * ranks 0 = one device. */
     int ranks, rank;
     char secret[65];
-    /* MSG_INGEST, MSG_REFIT and MSG_RANK are tasks, which have a fence of their own. */
+    bool keeps_predictions; /* FIT: a model that is kept leaves its predictions too */
+    /* ENSEMBLE: the best first; heap. members: at most so many in the file. */
+    int n_models, members;
+    struct msg_model *models;
+    /* All kinds but MSG_FIT are tasks, which have a fence of their own. */
     int64_t task, fence;
     char *config;            /* REFIT: configuration; INGEST: {"columns":{...}}; heap or NULL */
     char source[SHA256_HEX]; /* INGEST: the uploaded file */
@@ -126,16 +138,18 @@ struct msg_grant {
 /* What a runner tells of a trial or a task. RUNG and FINAL are questions: the trial waits for the
  * controller's reply before it goes on. */
 enum msg_type {
-    MSG_PROGRESS,   /* how far a running trial is; at most once a second; nothing is stored */
-    MSG_RUNG,       /* reached the level `to`, below the top; the reply is run_to, pause or stop */
-    MSG_FINAL,      /* reached the top, or was cut by time (`cut`); the reply is keep or drop, and
+    MSG_PROGRESS,    /* how far a running trial is; at most once a second; nothing is stored */
+    MSG_RUNG,        /* reached the level `to`, below the top; the reply is run_to, pause or stop */
+    MSG_FINAL,       /* reached the top, or was cut by time (`cut`); the reply is keep or drop, and
                        after drop the trial is completed */
-    MSG_COMPLETE,   /* after keep: the model file is uploaded; the trial is completed */
-    MSG_PAUSED,     /* after pause: the checkpoint is uploaded */
-    MSG_CHECKPOINT, /* a checkpoint is uploaded, `level` says how far it got; changes no state */
-    MSG_OUTPUT,     /* a piece of what a user's program printed, in `detail`; changes no state */
-    MSG_FAILED,     /* with a reason; a reason of the machine puts the trial back into the queue */
-    MSG_TASK_DONE,  /* with a result as JSON (ingest: schema and frame; refit: model and scores) */
+    MSG_COMPLETE,    /* after keep: the model file is uploaded; the trial is completed */
+    MSG_PAUSED,      /* after pause: the checkpoint is uploaded */
+    MSG_CHECKPOINT,  /* a checkpoint is uploaded, `level` says how far it got; changes no state */
+    MSG_PREDICTIONS, /* after keep and before COMPLETE: what the trial predicted out of fold is
+                        uploaded; changes no state */
+    MSG_OUTPUT,      /* a piece of what a user's program printed, in `detail`; changes no state */
+    MSG_FAILED,      /* with a reason; a reason of the machine puts the trial back into the queue */
+    MSG_TASK_DONE,   /* with a result as JSON (ingest: schema and frame; refit: model and scores) */
     MSG_TASK_FAILED,
     MSG_MEET,      /* the trial's ranks can be met at `address`; repeated until all have come */
     MSG_TASK_MEET, /* of a MSG_RANK: asks for that address; repeated until the reply has it */

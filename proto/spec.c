@@ -48,7 +48,11 @@ const char *const spec_column_types[SPEC_COLUMN_TYPES] = {
 void spec_init(struct spec *s)
 {
     *s = (struct spec){
-        .folds = 5, .holdout_fraction = 0.2, .stop_no_gain_trials = -1, .time_is_input = true
+        .folds = 5,
+        .holdout_fraction = 0.2,
+        .stop_no_gain_trials = -1,
+        .time_is_input = true,
+        .ensemble = SPEC_ENSEMBLE,
     };
     str_copy(s->metric_where, sizeof s->metric_where, "metric");
     str_copy(s->sampler, sizeof s->sampler, "auto");
@@ -366,6 +370,22 @@ static int deterministic_parse(struct spec *s, const json_t *o, struct err *err)
     return 0;
 }
 
+/* off, or the number of members. */
+static int ensemble_parse(struct spec *s, const json_t *o, struct err *err)
+{
+    json_t *v = json_object_get(o, "ensemble");
+    const char *word = json_string_value(v);
+    json_int_t n = json_integer_value(v);
+
+    if (!v || json_is_null(v) || str_eq(word, "auto"))
+        return 0;
+    if (!str_eq(word, "off") && !json_is_false(v) &&
+        (!json_is_integer(v) || n < 2 || n > SPEC_MAX_ENSEMBLE))
+        return err_at(err, "ensemble", "must be off, or 2 to %d members", SPEC_MAX_ENSEMBLE);
+    s->ensemble = (int)n;
+    return 0;
+}
+
 static int parallel_parse(struct spec *s, const json_t *o, struct err *err)
 {
     int64_t n = 0;
@@ -517,7 +537,7 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
         "metric",  "validation", "test",       "budget",        "stop",     "priority",
         "sampler", "scheduler",  "seed",       "deterministic", "parallel", "space",
         "enqueue", "warm_start", "objectives", "monotone",      "resource", "groups",
-        "time",    "weights",
+        "time",    "weights",    "ensemble",
     };
 
     if (json_object_get(j, "command"))
@@ -529,7 +549,8 @@ static int all_parse(struct spec *s, const json_t *j, struct err *err)
         spec_monotone_parse(s, j, err) < 0 || spec_rows_parse(s, j, err) < 0 ||
         validation_parse(s, j, err) < 0 || test_parse(s, j, err) < 0 ||
         budget_parse(s, j, err) < 0 || stop_parse(s, j, err) < 0 || numbers_parse(s, j, err) < 0 ||
-        deterministic_parse(s, j, err) < 0 || search_parse(s, j, err) < 0)
+        deterministic_parse(s, j, err) < 0 || ensemble_parse(s, j, err) < 0 ||
+        search_parse(s, j, err) < 0)
         return -1;
     if (s->deterministic == TRI_ON && (s->budget_time_ms || s->trial_time_ms))
         return err_at(err, "deterministic",

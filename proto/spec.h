@@ -28,7 +28,7 @@ enum spec_objective {
     OBJ_VALUE_4,
     OBJ_KINDS
 };
-enum { SPEC_MAX_OBJECTIVES = 4 };
+enum { SPEC_MAX_OBJECTIVES = 4, SPEC_ENSEMBLE = 5, SPEC_MAX_ENSEMBLE = 50 };
 
 struct spec {
     char name[128]; /* [A-Za-z0-9._-]; default: made from the dataset's name */
@@ -88,6 +88,7 @@ struct spec {
     int parallel;  /* 0 = auto */
     json_t *space; /* list of {family, parameters}, or NULL = auto, or of an own study an object of
                    parameters; owned. The controller checks it */
+    int ensemble;  /* members of the ensemble that ships, at most; 0 = none is made */
     char warm_start[128]; /* id or name of an earlier study, "" = none */
     json_t *enqueue;      /* list of configurations to try first, or NULL; owned */
 };

@@ -35,7 +35,7 @@ static int table_keys_check(const json_t *o, struct err *err)
     static const char *const keys[] = { "dataset",  "target",        "columns",    "positive",
                                         "task",     "test",          "validation", "monotone",
                                         "resource", "deterministic", "warm_start", "groups",
-                                        "time",     "weights" };
+                                        "time",     "weights",       "ensemble" };
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         if (json_object_get(o, keys[i]))

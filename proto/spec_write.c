@@ -186,6 +186,7 @@ json_t *spec_json_new(const struct spec *s)
         set_copy(o, "space", s->space);
     else
         set(o, "space", json_string("auto"));
+    set(o, "ensemble", s->ensemble ? json_integer(s->ensemble) : json_string("off"));
     set_text(o, "warm_start", s->warm_start);
     return o;
 }

@@ -13,11 +13,12 @@
 
 extern const char store_migration_001[], store_migration_002[], store_migration_003[],
     store_migration_004[], store_migration_005[], store_migration_006[], store_migration_007[],
-    store_migration_008[];
+    store_migration_008[], store_migration_009[];
 
 static const char *const steps[] = {
-    store_migration_001, store_migration_002, store_migration_003, store_migration_004,
-    store_migration_005, store_migration_006, store_migration_007, store_migration_008,
+    store_migration_001, store_migration_002, store_migration_003,
+    store_migration_004, store_migration_005, store_migration_006,
+    store_migration_007, store_migration_008, store_migration_009,
 };
 
 int store_version_newest(void)

@@ -36,3 +36,7 @@ store_migration_007:
 store_migration_008:
     .incbin "store/migrations/008_pipelines.sql"
     .byte 0
+    .globl store_migration_009
+store_migration_009:
+    .incbin "store/migrations/009_predictions.sql"
+    .byte 0

@@ -46,6 +46,7 @@ static const struct column trial_column[] = {
     COLUMN(COL_I64, trial_row, created_at),
     COLUMN(COL_I64, trial_row, started_at),
     COLUMN(COL_I64, trial_row, ended_at),
+    COLUMN(COL_CHARS, trial_row, predictions),
 };
 static const struct columns trial_columns = { trial_column, ARRAY_LEN(trial_column) };
 
@@ -188,6 +189,16 @@ int store_trial_each(struct store *s, int64_t study,
     }
     query_close(&q);
     return rc < 0 || stop < 0 ? -1 : 0;
+}
+
+int store_trial_forget_predictions(struct store *s, int64_t study, struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_FORGET_PREDICTIONS);
+
+    query_i64(&q, ":study", study);
+    int rc = query_step(&q, err);
+    query_close(&q);
+    return rc < 0 ? -1 : 0;
 }
 
 int store_trial_count(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err)

@@ -32,6 +32,7 @@ struct trial_row {
     int64_t retry_of;
     int64_t vstart, vcost; /* virtual time units of deterministic studies; 0 otherwise */
     int64_t created_at, started_at, ended_at;
+    char predictions[SHA256_HEX]; /* out of fold (ml/ensemble/predictions.h); "" = none is kept */
 };
 void trial_row_fini(struct trial_row *r);
 
@@ -40,12 +41,14 @@ void trial_row_fini(struct trial_row *r);
 int store_trial_insert(struct store *s, struct trial_row *r, struct err *err);
 /* Records a change of state: writes every mutable column (not study, number, config, hash, family,
  * shape, seed) and the journal row "trial.<ev>" with data_json, both or neither. r->state is the
- * state after ev. ERR_CONFLICT when the stored state does not allow ev, or when the checkpoint or
- * the artifact has no row in the table blob. */
+ * state after ev. ERR_CONFLICT when the stored state does not allow ev, or when the checkpoint,
+ * the artifact or the predictions have no row in the table blob. */
 int store_trial_event(struct store *s, const struct trial_row *r, enum trial_event ev,
                       const char *data_json, struct err *err);
 /* Writes the row when its state has not changed; there is no journal row. */
 int store_trial_update(struct store *s, const struct trial_row *r, struct err *err);
+/* No trial of the study names its predictions any more. */
+int store_trial_forget_predictions(struct store *s, int64_t study, struct err *err);
 /* 1/0/-1. */
 int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct err *err);
 /* The trials of a study in the order of their numbers. */

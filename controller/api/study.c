@@ -493,6 +493,36 @@ static json_t *board_row_json(struct study *st, const struct trial_row *row, int
     return o;
 }
 
+/* The ensemble of an ended study, or NULL; the reference is new. */
+static json_t *ensemble_of(const struct study *st)
+{
+    bool has_one =
+        study_is_final(st->row.state) && st->row.result && strstr(st->row.result, "\"ensemble\"");
+    json_t *o = has_one ? jsonx_load(st->row.result, strlen(st->row.result), "result", NULL) : NULL;
+    json_t *e = json_incref(json_object_get(o, "ensemble"));
+
+    json_decref(o);
+    return e;
+}
+
+/* Says of each row how much its model counts in the ensemble that ships. */
+static void weights_add(json_t *rows, const json_t *ensemble)
+{
+    json_t *row = NULL, *member = NULL;
+    size_t i = 0, k = 0;
+
+    if (!json_is_true(json_object_get(ensemble, "ships")))
+        return;
+    json_array_foreach(rows, i, row)
+    {
+        json_array_foreach(json_object_get(ensemble, "members"), k, member)
+        {
+            if (json_equal(json_object_get(member, "trial"), json_object_get(row, "trial")))
+                json_object_set(row, "weight", json_object_get(member, "weight"));
+        }
+    }
+}
+
 int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit, json_t **out,
                     struct err *err)
 {
@@ -522,11 +552,16 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
         }
     }
     mem_free(is_front);
+    json_t *ensemble = ensemble_of(st);
+    weights_add(rows, ensemble);
     bool ready = st->problem.is_ready;
     *out = json_pack(
         "{s:I, s:s, s:o, s:b, s:i, s:o}", "study", (json_int_t)st->row.id, "name", st->row.name,
         "metric", ready ? json_string(st->problem.data.metric) : json_null(), "larger_is_better",
         !ready || st->problem.metric->larger_is_better, "total", st->n_board, "rows", rows);
+    if (*out && ensemble)
+        json_object_set(*out, "ensemble", ensemble);
+    json_decref(ensemble);
     return 0;
 }
 

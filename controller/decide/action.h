@@ -33,7 +33,9 @@ enum action_kind {
     ACT_RESCUE,
     /* Train the configuration of trial `number` once more on all rows. */
     ACT_REFIT,
-    /* Give the refit up, because it takes too long. */
+    /* Make an ensemble of the best models. */
+    ACT_ENSEMBLE,
+    /* Give the refit or the ensemble up, because it takes too long. */
     ACT_NO_REFIT,
     /* End the study: trial `number` ships; 0 = there is no model. */
     ACT_CLOSE

@@ -3,7 +3,8 @@
  * In a study with a limit in time the running trials were told their deadline and end by themselves, with their best so far;
  * those that do not are cancelled at the hard limit. A paused trial that is better than all completed ones is completed as it
  * is (rescue.h). Then, after a holdout or forward in time, a refit task fits the best configuration on all rows, if the time left allows it;
- * kfold ships the bag of fold models that the best trial uploaded. A refit that fails costs nothing: the best trial's own
+ * kfold ships the bag of fold models that the best trial uploaded, or an ensemble of several such bags, which another task
+ * makes (ensemble.h). A refit that fails costs nothing: the best trial's own
  * model ships.
  *
  * What happened so far is read from the study: the states of its trials, its leases, and its `result` column, which
@@ -12,6 +13,7 @@
 
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/decide/ensemble.h"
 #include "controller/decide/rescue.h"
 #include "controller/state/board.h"
 #include "controller/state/lease.h"
@@ -100,7 +102,7 @@ static int64_t trials_end_ms(const struct study *st)
     return refit_from < last ? hard : refit_from;
 }
 
-/* Nothing is open any more but perhaps a refit. */
+/* Nothing is open any more but perhaps a refit or an ensemble. */
 static int after_trials(const struct study *st, struct actions *out)
 {
     if (rescue_waits(st) || (st->refit && ctl_now(st->ctl) < budget_hard_ms(st)))
@@ -109,6 +111,8 @@ static int after_trials(const struct study *st, struct actions *out)
         action_add(out, ACT_NO_REFIT, 0);
     else if (!had_refit(st) && wants_refit(st))
         action_add(out, ACT_REFIT, board_best(st));
+    else if (!had_refit(st) && ensemble_wants(st))
+        action_add(out, ACT_ENSEMBLE, 0);
     else
         action_add(out, ACT_CLOSE, st->spec.is_own ? board_best(st) : board_best_artifact(st));
     return 1;

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/decide/ensemble.h"
 #include "controller/decide/live.h"
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
@@ -360,6 +361,7 @@ static int trial_grant(struct group *g, int i, struct runner *r, const struct ms
     str_copy(l.device, sizeof l.device, ask->device);
     row->fence++;
     row->msg_seq = 0;
+    row->predictions[0] = '\0'; /* of a lease before */
     mem_free(row->msg_answer);
     row->msg_answer = NULL;
     row->reason = TR_NONE;
@@ -389,6 +391,7 @@ static json_t *grant_json(const struct group *g, int64_t group_no, struct err *e
                            .command = command,
                            .levels = command ? st->spec.levels : 0,
                            .data = st->problem.data,
+                           .keeps_predictions = ensemble_keeps(st),
                            .n_trials = g->n,
                            .trials = trials };
 

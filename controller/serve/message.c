@@ -218,6 +218,20 @@ static int on_checkpoint(struct study *st, struct trial_row *row, const struct m
     return 1;
 }
 
+static int on_predictions(struct study *st, struct trial_row *row, const struct msg_event *e,
+                          struct msg_reply *reply, struct err *err)
+{
+    int rc = has_blob(st, e->blob, err);
+
+    if (rc < 0)
+        return -1;
+    if (rc == 0 || !row->msg_answer || !strstr(row->msg_answer, "\"keep\""))
+        return refuse(st, row, e, "predictions that nobody asked for", reply, err);
+    str_copy(row->predictions, sizeof row->predictions, e->blob);
+    reply->action = MSG_OK;
+    return 1;
+}
+
 /* ---- the end ---- */
 
 /* Stores the pipeline that the message tells, and names it in the trial's info. */
@@ -428,7 +442,10 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
 
     if (rc < 0)
         return -1;
-    if (rc == 0 || !row->msg_answer || !strstr(row->msg_answer, "\"keep\""))
+    /* predictions are taken after keep only */
+    bool was_asked =
+        row->predictions[0] || (row->msg_answer && strstr(row->msg_answer, "\"keep\""));
+    if (rc == 0 || !was_asked)
         return refuse(st, row, e, "a completion that nobody asked for", reply, err);
     rc = believe_model(st->ctl, e->blob, err);
     if (rc < 0)
@@ -563,6 +580,8 @@ static int message_take(struct study *st, struct trial_row *row, const struct ms
         return on_paused(st, row, e, reply, err);
     case MSG_CHECKPOINT:
         return on_checkpoint(st, row, e, reply, err);
+    case MSG_PREDICTIONS:
+        return on_predictions(st, row, e, reply, err);
     case MSG_OUTPUT:
         return on_output(st, row, e, reply, err);
     case MSG_FAILED:

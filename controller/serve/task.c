@@ -48,7 +48,9 @@ static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, 
         rc = dataset_ingested(ctl, dataset, result, error, err);
     } else {
         struct study *st = study_by_id(ctl, study, err);
-        if (st)
+        if (st && str_eq(t->row.kind, "ensemble"))
+            rc = ship_ensembled(st, error ? NULL : e->blob, result, e, err);
+        else if (st)
             rc = ship_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
                                e ? e->test_se : NAN, err);
         else /* a damaged study does not wait for its refit */
@@ -148,6 +150,50 @@ static int grant_refit(struct ctl *ctl, struct task *t, struct msg_grant *g, str
     return 1;
 }
 
+/* The model of a list; false = the row makes no sense. */
+static bool model_read(const json_t *o, struct msg_model *m)
+{
+    const char *artifact = json_string_value(json_object_get(o, "artifact")),
+               *predictions = json_string_value(json_object_get(o, "predictions"));
+
+    m->trial = json_integer_value(json_object_get(o, "trial"));
+    if (m->trial < 1 || !artifact || !predictions || strlen(artifact) >= SHA256_HEX ||
+        strlen(predictions) >= SHA256_HEX)
+        return false;
+    str_copy(m->artifact, sizeof m->artifact, artifact);
+    str_copy(m->predictions, sizeof m->predictions, predictions);
+    return true;
+}
+
+/* Fills the grant of an ensemble, as grant_refit does. */
+static int grant_ensemble(struct ctl *ctl, struct task *t, struct msg_grant *g, struct err *err)
+{
+    struct study *st = study_by_id(ctl, t->row.study, err);
+    json_t *o = st ? config_of(t) : NULL;
+    const json_t *list = json_object_get(o, "models");
+    size_t n = MIN(json_array_size(list), MSG_MAX_MODELS);
+    bool is_whole = n >= 2;
+
+    if (!st)
+        return -1;
+    int64_t hard = budget_hard_ms(st);
+    g->kind = MSG_ENSEMBLE;
+    g->study = st->row.id;
+    g->deadline_ms = hard == INT64_MAX ? 0 : MAX(hard - ctl_now(ctl), 1);
+    g->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
+    g->members = (int)json_integer_value(json_object_get(o, "members"));
+    g->models = mem_zalloc(MAX(n, 1) * sizeof *g->models);
+    for (size_t i = 0; i < n; i++)
+        is_whole = is_whole && model_read(json_array_get(list, i), &g->models[i]);
+    g->n_models = (int)n;
+    json_decref(o);
+    if (is_whole && g->members >= 2)
+        return 1;
+    log_error("task.damaged task=%" PRId64 " study=%" PRId64, t->row.id, st->row.id);
+    msg_grant_fini(g);
+    return fail(ctl, t, "the stored row of the task makes no sense", err);
+}
+
 /* A refit must run on a runner of the study's numeric class. */
 static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
 {
@@ -155,6 +201,8 @@ static bool suits(struct ctl *ctl, const struct task *t, const struct runner *r)
 
     if (t->row.study && !st)
         return false; /* the study is damaged */
+    if (str_eq(t->row.kind, "ensemble") && !runner_blends(r))
+        return false;
     return !st || !st->row.numeric_sig || !st->row.numeric_sig[0] ||
            str_eq(st->row.numeric_sig, r->row.numeric_sig);
 }
@@ -173,7 +221,7 @@ int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, str
                struct err *err)
 {
     /* Ingests come first, because studies wait for their tables. */
-    static const char *const kinds[] = { "ingest", "refit" };
+    static const char *const kinds[] = { "ingest", "refit", "ensemble" };
 
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
         for (int i = 0; i < ctl->n_tasks; i++) {
@@ -184,7 +232,9 @@ int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, str
                 !suits(ctl, t, r))
                 continue;
             *out = (struct msg_grant){ 0 };
-            rc = k == 0 ? grant_ingest(ctl, t, out, err) : grant_refit(ctl, t, out, err);
+            rc = k == 0   ? grant_ingest(ctl, t, out, err)
+                 : k == 1 ? grant_refit(ctl, t, out, err)
+                          : grant_ensemble(ctl, t, out, err);
             if (rc == 1)
                 rc = task_hold(ctl, t, r, ask, err) < 0 ? -1 : 1;
             if (rc == 1) {
@@ -214,22 +264,28 @@ bool task_renew(struct ctl *ctl, const char *session, const struct msg_held *h)
 
 /* ---- what runners say ---- */
 
-static int done(struct ctl *ctl, struct task *t, const struct msg_event *e, struct err *err)
+/* Whether the blob that the message names is a model: 0, or -1. */
+static int model_check(struct ctl *ctl, const struct msg_event *e, struct err *err)
 {
-    bool is_refit = str_eq(t->row.kind, "refit");
-    const struct study *st = is_refit ? study_by_id(ctl, t->row.study, err) : NULL;
-    const char *lie = st ? believe_scores(st, e) : NULL;
     int64_t bytes = 0;
 
-    if (is_refit && !st)
-        return -1;
-    if (is_refit && (!e->blob[0] || store_blob_has(ctl->store, e->blob, &bytes, err) != 1))
+    if (!e->blob[0] || store_blob_has(ctl->store, e->blob, &bytes, err) != 1)
         return err_at(err, "blob", "no such blob was uploaded");
-    if (is_refit) {
-        int rc = believe_model(ctl, e->blob, err);
-        if (rc <= 0)
-            return rc < 0 ? -1 : err_at(err, "blob", "the file is no model");
-    }
+    int rc = believe_model(ctl, e->blob, err);
+    return rc == 0 ? err_at(err, "blob", "the file is no model") : MIN(rc, 0);
+}
+
+static int done(struct ctl *ctl, struct task *t, const struct msg_event *e, struct err *err)
+{
+    bool is_refit = str_eq(t->row.kind, "refit"), is_ensemble = str_eq(t->row.kind, "ensemble");
+    const struct study *st = is_refit || is_ensemble ? study_by_id(ctl, t->row.study, err) : NULL;
+    const char *lie = st ? believe_scores(st, e) : NULL;
+
+    if ((is_refit || is_ensemble) && !st)
+        return -1;
+    /* an ensemble that is not better has no file */
+    if ((is_refit || (is_ensemble && e->blob[0])) && model_check(ctl, e, err) < 0)
+        return -1;
     if (lie)
         return err_at(err, "value", "%s", lie);
     if (conclude(ctl, t, e, NULL, err) < 0)

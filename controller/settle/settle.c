@@ -101,7 +101,8 @@ static int apply(struct study *st, const struct action *a, struct err *err)
 
     CHECK(a->number >= 0 && a->number <= st->n_trials);
     CHECK(a->number > 0 || a->kind == ACT_SAY || a->kind == ACT_CREATE || a->kind == ACT_VALIDATE ||
-          a->kind == ACT_FINISH || a->kind == ACT_NO_REFIT || a->kind == ACT_CLOSE);
+          a->kind == ACT_FINISH || a->kind == ACT_NO_REFIT || a->kind == ACT_ENSEMBLE ||
+          a->kind == ACT_CLOSE);
     switch (a->kind) {
     case ACT_SAY:
         return study_say(st, a->say, a->data, err);
@@ -124,6 +125,8 @@ static int apply(struct study *st, const struct action *a, struct err *err)
         return rescue(st, a, err);
     case ACT_REFIT:
         return ship_refit(st, a->number, err);
+    case ACT_ENSEMBLE:
+        return ship_ensemble(st, err);
     case ACT_NO_REFIT:
         return give_up_refit(st, err);
     case ACT_CLOSE:

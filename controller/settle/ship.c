@@ -1,7 +1,8 @@
 /* ship.c - writes the end of a study into rows (ship.h).
  *
- * While a study finishes, its `result` column holds what a restart must know about the refit:
- * {"refit_task", "artifact", "test_score", "test_se"}, each as soon as it is known. When the study
+ * While a study finishes, its `result` column holds what a restart must know about the refit or the
+ * ensemble: {"refit_task", "artifact", "test_score", "test_se", "ensemble"}, each as soon as it is
+ * known. When the study
  * ends, the column gets the result that users see: the trial that ships and its scores. */
 #include "controller/settle/ship.h"
 
@@ -9,12 +10,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/decide/ensemble.h"
 #include "controller/decide/finish.h"
 #include "controller/decide/rungs.h"
 #include "controller/state/task.h"
 #include "controller/state/trial.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +56,8 @@ int ship_kill(struct study *st, struct err *err)
             return -1;
     }
     if (task_cancel_of_study(st->ctl, st->row.id, err) < 0)
+        return -1;
+    if (store_trial_forget_predictions(st->ctl->store, st->row.id, err) < 0)
         return -1;
     study_clock_stop(st);
     st->row.ended_at = ctl_wall(st->ctl);
@@ -113,6 +118,110 @@ int ship_refitted(struct study *st, const char *artifact, double test_score, dou
     return progress_save(st, progress, err);
 }
 
+/* ---- the ensemble ---- */
+
+/* A model that may become a member; NULL = the trial left no predictions, or its row cannot be
+ * read. */
+static json_t *model_new(struct study *st, int64_t number)
+{
+    struct trial_row row = { 0 };
+    json_t *o = NULL;
+
+    if (trial_load(st, number, &row, NULL) == 0 && row.predictions[0] && row.artifact[0])
+        o = json_pack("{s:I, s:I, s:s, s:s}", "trial", (json_int_t)row.id, "number",
+                      (json_int_t)number, "artifact", row.artifact, "predictions", row.predictions);
+    trial_row_fini(&row);
+    return o;
+}
+
+int ship_ensemble(struct study *st, struct err *err)
+{
+    int64_t numbers[MSG_MAX_MODELS], task = 0;
+    int n = ensemble_candidates(st, numbers, MSG_MAX_MODELS);
+    json_t *progress = progress_load(st), *models = json_array();
+    int rc = 0;
+
+    CHECK(st->row.state == SS_FINISHING && !st->refit);
+    for (int i = 0; i < n; i++) {
+        json_t *m = model_new(st, numbers[i]);
+        if (m)
+            json_array_append_new(models, m);
+    }
+    if (json_array_size(models) >= 2) {
+        json_t *config = json_pack("{s:O, s:i, s:I}", "models", models, "members",
+                                   st->spec.ensemble, "seed", (json_int_t)st->spec.seed);
+        rc = task_create_ensemble(st, config, &task, err);
+    }
+    json_decref(models);
+    if (rc < 0) {
+        json_decref(progress);
+        return -1;
+    }
+    st->refit = task;
+    json_object_set_new(progress, "refit_task", json_integer((json_int_t)task));
+    return progress_save(st, progress, err);
+}
+
+/* What a person wants to know of a member, in the place of its id. */
+static json_t *member_new(struct study *st, const json_t *told)
+{
+    int64_t id = json_integer_value(json_object_get(told, "trial"));
+    double weight = json_number_value(json_object_get(told, "weight"));
+
+    for (int i = 0; i < st->n_kept; i++) {
+        const struct trial_mem *t = trial_mem(st, st->kept[i]);
+        if (t->id == id && weight > 0 && weight <= 1)
+            return json_pack("{s:I, s:I, s:s, s:f, s:o, s:o}", "trial", (json_int_t)id, "number",
+                             (json_int_t)st->kept[i], "family", st->families[(int)t->family]->name,
+                             "weight", weight, "score", jsonx_real(t->score), "se",
+                             jsonx_real(t->score_se));
+    }
+    return NULL;
+}
+
+/* {"ships", "score", "se", "single", "single_se", "gain", "gain_se", "test_score", "test_se",
+ * "models", "bytes", "members": [...]} */
+static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
+                            const struct msg_event *e)
+{
+    static const char *const numbers[] = {
+        "score", "se", "single", "single_se", "gain", "gain_se"
+    };
+    json_t *o = json_pack("{s:b, s:o, s:o, s:I, s:I}", "ships", ships, "test_score",
+                          jsonx_real(e->test_value), "test_se", jsonx_real(e->test_se), "bytes",
+                          (json_int_t)e->model_bytes, "models",
+                          json_integer_value(json_object_get(detail, "models")));
+    json_t *members = json_array(), *told = NULL;
+    size_t i = 0;
+
+    for (size_t k = 0; k < ARRAY_LEN(numbers); k++) {
+        const json_t *v = json_object_get(detail, numbers[k]);
+        json_object_set_new(o, numbers[k],
+                            jsonx_real(json_is_number(v) ? json_number_value(v) : NAN));
+    }
+    json_array_foreach(json_object_get(detail, "members"), i, told)
+    {
+        json_t *m = i < MSG_MAX_MODELS ? member_new(st, told) : NULL;
+        if (m)
+            json_array_append_new(members, m);
+    }
+    json_object_set_new(o, "members", members);
+    return o;
+}
+
+int ship_ensembled(struct study *st, const char *artifact, const json_t *detail,
+                   const struct msg_event *e, struct err *err)
+{
+    st->refit = 0;
+    ctl_touch(st->ctl, st);
+    if (st->row.state != SS_FINISHING || !artifact)
+        return 0;
+    json_t *progress = progress_load(st);
+    json_object_set_new(progress, "artifact", json_string(artifact));
+    json_object_set_new(progress, "ensemble", ensemble_new(st, artifact[0] != '\0', detail, e));
+    return progress_save(st, progress, err);
+}
+
 /* ---- the end ---- */
 
 static json_t *result_make(struct study *st, const struct trial_row *best, const json_t *progress,
@@ -120,14 +229,18 @@ static json_t *result_make(struct study *st, const struct trial_row *best, const
 {
     const json_t *test = json_object_get(progress, "test_score");
     const json_t *test_se = json_object_get(progress, "test_se");
+    const json_t *ensemble = json_object_get(progress, "ensemble");
 
-    return json_pack(
+    json_t *o = json_pack(
         "{s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:b}", "trial", (json_int_t)best->id, "number",
         (json_int_t)best->number, "family", best->family, "metric", st->problem.data.metric,
         "score", jsonx_real(best->score), "se", jsonx_real(best->score_se), "test_score",
         is_refit && test ? json_incref((json_t *)test) : jsonx_real(best->test_score), "test_se",
         is_refit && test_se ? json_incref((json_t *)test_se) : jsonx_real(best->test_se), "refit",
         is_refit);
+    if (o && ensemble)
+        json_object_set(o, "ensemble", (json_t *)ensemble);
+    return o;
 }
 
 static int ship(struct study *st, int64_t number, struct err *err)
@@ -135,11 +248,11 @@ static int ship(struct study *st, int64_t number, struct err *err)
     struct trial_row best = { 0 };
     json_t *progress = progress_load(st);
     const char *refit = json_string_value(json_object_get(progress, "artifact"));
-    bool is_refit = refit && refit[0];
+    bool is_made = refit && refit[0], is_refit = is_made && !json_object_get(progress, "ensemble");
     int rc = trial_load(st, number, &best, err);
 
     if (rc == 0) {
-        str_copy(st->row.artifact, sizeof st->row.artifact, is_refit ? refit : best.artifact);
+        str_copy(st->row.artifact, sizeof st->row.artifact, is_made ? refit : best.artifact);
         st->row.best_trial = best.id;
         json_t *result = result_make(st, &best, progress, is_refit);
         mem_free(st->row.result);
@@ -179,7 +292,8 @@ int ship_close(struct study *st, int64_t best, struct err *err)
     CHECK(!study_has_open_trials(st) && !st->refit);
     study_clock_stop(st);
     st->row.ended_at = ctl_wall(st->ctl);
-    if (best && ship(st, best, err) < 0)
+    if ((best && ship(st, best, err) < 0) ||
+        store_trial_forget_predictions(st->ctl->store, st->row.id, err) < 0)
         return -1;
     str_copy(why, sizeof why, st->row.reason);
     if (!best) {

@@ -5,12 +5,19 @@
 #define CONTROLLER_SETTLE_SHIP_H
 
 #include "controller/state/study.h"
+#include "proto/msg.h"
 
 /* The search is over: the study finishes, and its rungs are stored as they stand. cut_running =
  * running trials are cancelled. The rest follows when the study is settled. */
 int ship_finish(struct study *st, const char *why, bool cut_running, struct err *err);
 /* Creates the task that trains the configuration of this trial once more on all rows. */
 int ship_refit(struct study *st, int64_t number, struct err *err);
+/* Creates the task that makes an ensemble of the best models, if there are enough of them. */
+int ship_ensemble(struct study *st, struct err *err);
+/* That task ended with this result, and with this artifact; "" = the best model alone is as good. NULL
+ * = it failed or was given up. The reference is borrowed. */
+int ship_ensembled(struct study *st, const char *artifact, const json_t *detail,
+                   const struct msg_event *e, struct err *err);
 /* That task ended with this artifact; NULL = it failed or was given up. */
 int ship_refitted(struct study *st, const char *artifact, double test_score, double test_se,
                   struct err *err);

@@ -184,6 +184,24 @@ int runner_capacity_command(struct ctl *ctl, const json_t *command)
     return n;
 }
 
+bool runner_blends(const struct runner *r)
+{
+    bool any = false;
+
+    for (int i = 0; i < r->n_devices; i++)
+        any = any || r->devices[i].is.blends;
+    return any;
+}
+
+bool runner_any_blends(const struct ctl *ctl)
+{
+    bool any = false;
+
+    for (int i = 0; i < ctl->n_runners; i++)
+        any = any || runner_blends(ctl->runners[i]);
+    return any;
+}
+
 /* ---- devices as stored ---- */
 
 /* The devices as JSON for the row. The end of a quarantine is stored as wall-clock time, because
@@ -201,6 +219,10 @@ static char *devices_text(struct ctl *ctl, const struct runner *r)
 
         if (d->is.commands)
             json_object_set_new(o, "commands", json_true());
+        if (d->is.meets)
+            json_object_set_new(o, "meets", json_true());
+        if (d->is.blends)
+            json_object_set_new(o, "blends", json_true());
         if (d->quarantine_ms) {
             json_object_set_new(o, "probation", json_boolean(d->is_on_probation));
             json_object_set_new(o, "quarantine_ms", json_integer(d->quarantine_ms));
@@ -253,6 +275,8 @@ static void devices_load(struct ctl *ctl, struct runner *r)
         d->is.memory_bytes = json_integer_value(json_object_get(v, "memory_bytes"));
         d->is.max_trials = (int)json_integer_value(json_object_get(v, "max_lanes"));
         d->is.commands = json_is_true(json_object_get(v, "commands"));
+        d->is.meets = json_is_true(json_object_get(v, "meets"));
+        d->is.blends = json_is_true(json_object_get(v, "blends"));
         quarantine_load(ctl, d, v);
     }
     json_decref(list);

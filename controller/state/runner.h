@@ -90,6 +90,9 @@ bool device_takes(const struct device *d, const json_t *command);
 bool runner_takes(const struct runner *r, const json_t *command);
 /* As runner_capacity, of devices that take the command; each takes one trial. */
 int runner_capacity_command(struct ctl *ctl, const json_t *command);
+/* Whether a runner, or any of all that are known, makes ensembles: runners of older versions do not. */
+bool runner_blends(const struct runner *r);
+bool runner_any_blends(const struct ctl *ctl);
 
 /* Makes n_leases of all runners and devices true. Cheap if no lease changed since the last call. */
 void runner_tally(struct ctl *ctl);

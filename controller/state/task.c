@@ -229,6 +229,11 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
     return rc;
 }
 
+int task_create_ensemble(struct study *st, json_t *config, int64_t *id, struct err *err)
+{
+    return create(st->ctl, "ensemble", st->row.id, 0, config, id, err);
+}
+
 int task_create_rank(struct study *st, int64_t trial, int64_t fence, int rank, int64_t *id,
                      struct err *err)
 {

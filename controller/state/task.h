@@ -1,6 +1,7 @@
-/* task.h - tasks: leased work that is no trial. There are three kinds. `ingest` reads an uploaded
+/* task.h - tasks: leased work that is no trial. There are four kinds. `ingest` reads an uploaded
  * file and makes the columnar file (frame) of a dataset; `refit` trains a study's best
- * configuration once more on all rows; `rank` helps to train a trial of several devices. A task has a fence, a sequence of messages and a lease, as a
+ * configuration once more on all rows; `ensemble` makes one model
+ * of several; `rank` helps to train a trial of several devices. A task has a fence, a sequence of messages and a lease, as a
  * trial has.
  *
  * Memory holds the open tasks (queued or running), in order of their ids. This file records what
@@ -33,6 +34,8 @@ struct task *task_find(struct ctl *ctl, int64_t id); /* an open task; NULL = non
 /* Create a queued task. The configuration of a refit is that of the study's trial `number`. */
 int task_create_ingest(struct ctl *ctl, int64_t dataset, struct err *err);
 int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err *err);
+/* config: what the grant will say (settle/ship.c); the reference is taken. */
+int task_create_ensemble(struct study *st, json_t *config, int64_t *id, struct err *err);
 /* A task for rank `rank` of a trial that is leased under this fence. It is held from its creation on
  * (task_hold), and it ends with that lease. */
 int task_create_rank(struct study *st, int64_t trial, int64_t fence, int rank, int64_t *id,

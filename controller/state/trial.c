@@ -555,7 +555,7 @@ int trial_evict(struct study *st, struct err *err)
             continue;
         rc = trial_load(st, number, &row, err);
         if (rc == 0) {
-            row.artifact[0] = '\0';
+            row.artifact[0] = row.predictions[0] = '\0';
             rc = trial_save(st, &row, err);
         }
         trial_row_fini(&row);

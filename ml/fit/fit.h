@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "ml/ensemble/predictions.h"
 #include "ml/family/family.h"
 #include "ml/model/data.h"
 #include "ml/model/model.h"
@@ -143,6 +144,10 @@ int fit_trial_test(struct fit_trial *t, struct err *err);
  * lanes are closed one by one meanwhile, so that model and lanes are never in memory together. Only
  * its results remain. */
 int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err);
+/* To be called before fit_trial_ship, which then fills *out with the trial's predictions out of fold
+ * and for the test rows. It stays empty (held.n 0) where not all folds were fitted. The caller frees
+ * what it holds, also after an error. */
+void fit_trial_keeps(struct fit_trial *t, struct predictions *out);
 /* ---- memory, in bytes ---- */
 
 /* What the trial holds now. */

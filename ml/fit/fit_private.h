@@ -12,7 +12,8 @@
  * fit_curve.c     points: metrics of folds, the end by patience, the chosen step, the score
  * fit_memory.c    bytes held, and bytes to come
  * fit_save.c      checkpoints
- * fit_ship.c      the model file, test score, refit */
+ * fit_ship.c      the model file, test score, refit
+ * fit_keep.c      the predictions that are kept beside the model file */
 #ifndef ML_FIT_FIT_PRIVATE_H
 #define ML_FIT_FIT_PRIVATE_H
 
@@ -95,6 +96,8 @@ struct fit_trial {
     struct fit_run *chosen;
     int chosen_folds;
     double test_score, test_se;
+    /* fit_trial_keeps; NULL = nobody wants them */
+    struct predictions *keeps;
     /* The model file was written and the lanes are closed: only results remain. */
     bool is_shipped;
     /* fit_forecast.growth, measured before the lanes were closed */
@@ -169,5 +172,9 @@ int fit_predict_held(const struct fit_trial *t, const struct fit_run *r, int fol
 /* Records the point for the folds that have reached it. When it is the best so far, its predictions
  * are kept. */
 int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err);
+
+/* fit_keep.c */
+/* Fills t->keeps with the held-out rows; it stays empty where a fold was not fitted. */
+int fit_keep_held(struct fit_trial *t, struct err *err);
 
 #endif

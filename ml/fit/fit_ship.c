@@ -308,9 +308,9 @@ static int test_add(const struct ml_data *d, struct test_rows *t, const struct a
 }
 
 /* The score of everything that was added. NaN when there are no test rows, or the metric is
- * undefined on them. Overwrites t->y and t->weight. */
-static int test_score(const struct ml_data *d, struct test_rows *t, int n_models, double *score,
-                      double *se, struct err *err)
+ * undefined on them. Overwrites t->y and t->weight. keeps: takes the rows over; NULL = they go. */
+static int test_score(const struct ml_data *d, struct test_rows *t, int n_models,
+                      struct predicted_rows *keeps, double *score, double *se, struct err *err)
 {
     int64_t n = 0, width = t->n * d->n_outputs;
 
@@ -332,6 +332,11 @@ static int test_score(const struct ml_data *d, struct test_rows *t, int n_models
     if (metric_score_weighted(d->spec.metric, d->spec.task, pred, t->y, t->weight, n,
                               MAX(d->n_classes, 1), score, se, NULL) < 0)
         *score = *se = (double)NAN;
+    if (keeps) {
+        *keeps = (struct predicted_rows){ .n = n, .y = t->y, .weight = t->weight, .p = pred };
+        t->y = t->weight = NULL;
+        return 0;
+    }
     mem_try_free(pred);
     return 0;
 }
@@ -376,8 +381,8 @@ struct tested {
 
 /* Loads the fold models of a file one after another; each predicts the test rows and has its speed
  * measured. */
-static int artifact_test(const struct ml_data *d, const struct buf *bytes, struct tested *out,
-                         struct err *err)
+static int artifact_test(const struct ml_data *d, const struct buf *bytes,
+                         struct predicted_rows *keeps, struct tested *out, struct err *err)
 {
     struct artifact *a = artifact_load_staged(bytes->data, bytes->len, err);
     int n = a ? artifact_info(a)->n_models : 0, timed = 0, rc = -1;
@@ -395,7 +400,7 @@ static int artifact_test(const struct ml_data *d, const struct buf *bytes, struc
     }
     if (timed < n)
         out->ns_row = 0;
-    rc = test_score(d, &t, n, &out->score, &out->se, err);
+    rc = test_score(d, &t, n, keeps, &out->score, &out->se, err);
 out:
     test_close(&t);
     artifact_close(a);
@@ -405,9 +410,10 @@ out:
 /* Tests the model file and notes the results in the trial. */
 static int trial_test(struct fit_trial *t, const struct buf *bytes, struct err *err)
 {
+    struct predicted_rows *keeps = t->keeps && t->keeps->held.n > 0 ? &t->keeps->test : NULL;
     struct tested got;
 
-    if (artifact_test(t->d, bytes, &got, err) < 0)
+    if (artifact_test(t->d, bytes, keeps, &got, err) < 0)
         return -1;
     t->test_score = got.score;
     t->test_se = got.se;
@@ -438,6 +444,8 @@ int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
     t->growth = fit_trial_growth(t);
     if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    if (t->keeps && fit_keep_held(t, err) < 0)
+        return -1;
     t->is_shipped = true;
     fit_run_close_lanes(t, r == t->run ? t->before : t->run);
     if (trial_artifact(t, true, out, err) < 0)
@@ -512,7 +520,7 @@ static int refit(struct ml_data *d, const struct family *f, const double *params
     ops->close(&l);
     l.state = NULL;
     if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
-        (has_test_rows(d) && artifact_test(d, out, got, err) < 0))
+        (has_test_rows(d) && artifact_test(d, out, NULL, got, err) < 0))
         goto out;
     rc = 0;
 out:

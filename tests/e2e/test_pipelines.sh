@@ -23,6 +23,7 @@ sampler: grid
 columns: {note: text}
 budget: {trials: 3}
 validation: {kind: kfold, folds: 3}
+ensemble: off
 space:
   - {family: $1, $2}
 END

@@ -230,7 +230,7 @@ static void every_column_that_names_a_blob_is_known_to_collection(void **state)
         n++;
     }
     sqlite3_finalize(stmt);
-    assert_int_equal(n, 5);
+    assert_int_equal(n, 6);
     store_rig_free(r);
     (void)state;
 }

@@ -46,6 +46,10 @@ static void a_database_with_stored_searchers_opens_without_them(void **state)
         "DROP TABLE epochs;"
         "DROP TABLE output;"
         "DROP TABLE pipeline;"
+        "DROP TRIGGER trial_predictions_freed;"
+        "DROP TRIGGER trial_predictions_deleted;"
+        "DROP INDEX trial_predictions;"
+        "ALTER TABLE trial DROP COLUMN predictions;"
         "PRAGMA user_version = 4;";
     struct store_rig *r = store_rig_new();
 

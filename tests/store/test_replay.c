@@ -77,7 +77,7 @@ static void every_disagreement_is_named(void **state)
         { "INSERT INTO trial SELECT 9, study, 9, config, config_hash, family, shape_key, seed, state, reason, detail,"
           " fence, msg_seq, msg_answer, level, max_level, run_to, score, score_se, select_value, test_score, test_se,"
           " checkpoint, checkpoint_level, artifact, info, crashes_alone, retry_of, vstart, vcost, created_at, started_at,"
-          " ended_at FROM trial WHERE id = 4",
+          " ended_at, NULL FROM trial WHERE id = 4",
           "trial 9: a row, but not in the journal" },
         { "UPDATE report SET value = 0.12",
           "row says 0.12 +- nan, journal 0.12345678901234568 +- nan" },

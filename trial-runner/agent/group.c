@@ -120,6 +120,19 @@ static json_t *checkpoints_new(const struct group *g)
     return j;
 }
 
+/* The files of the models from which an ensemble is made. */
+static json_t *models_new(const struct group *g)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < g->grant.n_models; i++) {
+        const struct msg_model *m = &g->grant.models[i];
+        json_array_append_new(list, json_pack("{s:s?, s:s?}", "artifact", path_of(g, m->artifact),
+                                              "predictions", path_of(g, m->predictions)));
+    }
+    return list;
+}
+
 static void on_file(void *arg, const char *path, const struct err *err);
 
 bool group_files_good(struct group *g)
@@ -190,6 +203,8 @@ void group_send(struct group *g, struct process *process)
     set_path(msg, "frame", g, g->grant.data.frame);
     set_path(msg, "test_frame", g, g->grant.data.test_frame);
     set_path(msg, "source", g, g->grant.source);
+    if (part.kind == MSG_ENSEMBLE)
+        json_object_set_new(msg, "models", models_new(g));
     process_send(process, msg);
 out:
     mem_free(part.trials);
@@ -235,10 +250,14 @@ void group_fetch(struct group *g)
 {
     const struct msg_grant *m = &g->grant;
 
-    g->needs = mem_array((size_t)m->n_trials + 3, sizeof *g->needs);
+    g->needs = mem_array((size_t)m->n_trials + 2 * (size_t)m->n_models + 3, sizeof *g->needs);
     add_need(g, m->data.frame, 0);
     add_need(g, m->data.test_frame, 0);
     add_need(g, m->source, 0);
+    for (int i = 0; i < m->n_models; i++) {
+        add_need(g, m->models[i].artifact, 0);
+        add_need(g, m->models[i].predictions, 0);
+    }
     for (int i = 0; i < m->n_trials; i++)
         add_need(g, m->trials[i].checkpoint, m->trials[i].trial);
     g->n_pending = g->n_needs + 1; /* + 1: see group_files_good */

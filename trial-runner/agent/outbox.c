@@ -46,9 +46,7 @@ struct outbox {
  * of this runner may need. */
 static void file_done(struct outbox *b, const struct out *o, bool is_blob)
 {
-    bool keep =
-        is_blob && b->conf.keeps_blobs &&
-        (o->ev.type == MSG_CHECKPOINT || o->ev.type == MSG_PAUSED || o->ev.type == MSG_TASK_DONE);
+    bool keep = is_blob && b->conf.keeps_blobs && o->ev.type != MSG_COMPLETE;
 
     if (!keep || cache_adopt(b->conf.cache, o->ev.blob, o->file, NULL) < 0)
         unlink(o->file);
@@ -83,7 +81,7 @@ static void on_uploaded(void *arg, const struct err *err)
     struct held *h = o->held;
 
     o->upload = NULL;
-    if (err && o->ev.type == MSG_CHECKPOINT) {
+    if (err && (o->ev.type == MSG_CHECKPOINT || o->ev.type == MSG_PREDICTIONS)) {
         log_warn("checkpoint.refused trial=%" PRId64 " err=\"%s\"", h->trial, err->text);
         out_remove(h, o);
         b->conf.on_sendable(b->conf.arg); /* for the messages that waited behind it */

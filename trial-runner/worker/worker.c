@@ -475,6 +475,9 @@ static void compute(struct worker *w, struct job *j)
     case MSG_RANK:
         worker_rank(w, j);
         break;
+    case MSG_ENSEMBLE:
+        worker_ensemble(w, j);
+        break;
     }
     log_debug("job.end device=%s trial=%" PRId64 " work_us=%" PRId64, w->device, j->trial,
               j->work_us);

@@ -4,9 +4,31 @@
 #include "trial-runner/worker/worker_private.h"
 
 #include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "trial-runner/worker/checkpoint.h"
+
+#include <inttypes.h>
+
+/* What the trial predicted goes before its model file, after which nothing more is said of it. */
+static void send_predictions(struct worker *w, struct job *j)
+{
+    char path[WORKER_PATH_BYTES];
+    struct err err = { 0 };
+    struct msg_event ev;
+
+    if (j->predictions.len == 0)
+        return;
+    msg_event_init(&ev);
+    ev.type = MSG_PREDICTIONS;
+    ev.level = j->to;
+    worker_path(w, j, "predictions", path);
+    if (checkpoint_file(path, &j->predictions, ev.blob, &err) == 0)
+        worker_event(w, j, &ev, path);
+    else
+        log_warn("predictions.failed trial=%" PRId64 " err=\"%s\"", j->trial, err.text);
+}
 
 static void send_artifact(struct worker *w, struct job *j)
 {
@@ -45,6 +67,7 @@ static void serve_one(struct worker *w, struct job *j)
     if (!j->stop)
         worker_say_begin(w, j); /* if the process dies now, this job is charged with it */
     if (!j->stop && j->answer == MSG_KEEP && is_final) {
+        send_predictions(w, j);
         send_artifact(w, j);
     } else if (!j->stop && (j->answer == MSG_PAUSE || j->answer == MSG_KEEP)) {
         if (is_final || j->answer == MSG_KEEP || worker_fit_save(w, j, MSG_PAUSED) < 0)

@@ -37,6 +37,8 @@ enum {
 #define ARTIFACT_BUF_MAX  ((size_t)1 << 30)
 #define MODEL_MAX         (ARTIFACT_BUF_MAX / 16 * 15)
 #define ARTIFACT_HELD_MAX ((size_t)4 << 20)
+/* Trials on tables with more rows than fit keep none. */
+#define PREDICTIONS_MAX ((size_t)16 << 20)
 
 enum trial_reason worker_fit_reason(const struct err *err)
 {
@@ -71,6 +73,7 @@ void worker_fit_close(struct worker *w, struct job *j)
     worker_rank_end(j, NULL);
     models_close(w, j);
     buf_fini(&j->artifact);
+    buf_fini(&j->predictions);
     if (j->artifact_path)
         unlink(j->artifact_path);
     mem_free(j->artifact_path);
@@ -170,15 +173,37 @@ static void fill(struct msg_event *ev, struct job *j, const struct fit_result *r
     ev->epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
 }
 
+/* Writes what the trial predicted beside its model. Without it the trial is no worse: it only is no
+ * member of an ensemble. */
+static void predictions_keep(struct job *j, const struct predictions *p)
+{
+    struct err err = { 0 };
+
+    if (p->held.n == 0)
+        return;
+    buf_init(&j->predictions, PREDICTIONS_MAX);
+    if (predictions_write(p, &j->predictions, &err) == 0)
+        return;
+    log_debug("predictions.none trial=%" PRId64 " err=\"%s\"", j->trial, err.text);
+    buf_fini(&j->predictions);
+}
+
 /* Makes the model file and scores it on the test rows. It frees the trial's lanes on the way, so
  * the trial cannot be trained further. */
 static int ship(struct worker *w, struct job *j, struct err *err)
 {
+    struct predictions told = { 0 };
     char path[WORKER_PATH_BYTES];
 
     worker_memory_ships(w, j);
     buf_init(&j->artifact, ARTIFACT_BUF_MAX);
-    if (fit_trial_ship(j->fit, &j->artifact, err) < 0)
+    if (j->run->grant.keeps_predictions)
+        fit_trial_keeps(j->fit, &told);
+    int rc = fit_trial_ship(j->fit, &j->artifact, err);
+    if (rc == 0)
+        predictions_keep(j, &told);
+    predictions_fini(&told);
+    if (rc < 0)
         return -1;
     if (j->artifact.len <= ARTIFACT_HELD_MAX)
         return 0;

@@ -1,8 +1,7 @@
 /* worker_private.h - what the files of the worker share: worker.c (messages and life), worker_fit.c
  * (trials), worker_answer.c (answers to parked trials), worker_wave.c (trials that share launches
  * on a GPU), worker_memory.c (room for trials), worker_rank.c (trials of several devices) and worker_task.c
- * (ingest, refit). No other file
- * includes it. */
+ * (ingest, refit) and worker_ensemble.c. No other file includes it. */
 #ifndef TRIAL_RUNNER_WORKER_WORKER_PRIVATE_H
 #define TRIAL_RUNNER_WORKER_WORKER_PRIVATE_H
 
@@ -76,6 +75,7 @@ struct job {
      * file (artifact_path) with its hash. */
     struct buf artifact;
     char *artifact_path, artifact_sha256[SHA256_HEX];
+    struct buf predictions; /* the file of what it predicted out of fold; empty = none is kept */
 };
 
 /* A grant as it came from the supervisor. */
@@ -200,5 +200,10 @@ void worker_memory_log(const struct worker *w, const struct job *j, const struct
 /* worker_task.c */
 void worker_ingest(struct worker *w, struct job *j);
 void worker_refit(struct worker *w, struct job *j);
+/* True if the task was stopped, or the worker drains. A drained task is reported as failed. */
+bool worker_is_stopped(struct worker *w, struct job *j);
+
+/* worker_ensemble.c */
+void worker_ensemble(struct worker *w, struct job *j);
 
 #endif

@@ -20,8 +20,7 @@
 /* SCHEMA_MAX: bytes of the description of a table, which travels in one message. */
 enum { SCHEMA_MAX = (8 << 20) - (256 << 10) };
 
-/* True if the task was stopped, or the worker drains. A drained task is reported as failed. */
-static bool is_stopped(struct worker *w, struct job *j)
+bool worker_is_stopped(struct worker *w, struct job *j)
 {
     if (!j->stop && !w->draining)
         return false;
@@ -170,7 +169,7 @@ void worker_ingest(struct worker *w, struct job *j)
     struct err err = { 0 };
     struct msg_event ev;
 
-    if (is_stopped(w, j))
+    if (worker_is_stopped(w, j))
         return;
     worker_begin(w, j);
     msg_event_init(&ev);
@@ -178,7 +177,7 @@ void worker_ingest(struct worker *w, struct job *j)
     worker_path(w, j, "frame", path);
     if (parse_file(w, j, path, ev.blob, &err) == 0 && room_check(j, path, &err) == 0)
         ev.detail = ingest_detail(path, ev.blob, &err);
-    if (is_stopped(w, j)) {
+    if (worker_is_stopped(w, j)) {
         mem_free(ev.detail);
         unlink(path);
     } else if (!ev.detail) {
@@ -232,7 +231,7 @@ void worker_refit(struct worker *w, struct job *j)
     struct msg_event ev;
     struct buf out;
 
-    if (is_stopped(w, j))
+    if (worker_is_stopped(w, j))
         return;
     worker_begin(w, j);
     worker_poll(w, 0);
@@ -241,7 +240,7 @@ void worker_refit(struct worker *w, struct job *j)
     buf_init(&out, (size_t)1 << 30);
     worker_path(w, j, "artifact", path);
     if (refit(w, j, &out, &ev, &err) < 0 || checkpoint_file(path, &out, ev.blob, &err) < 0) {
-        if (!is_stopped(w, j))
+        if (!worker_is_stopped(w, j))
             worker_fail(w, j,
                         err.code == ERR_TIMEOUT                        ? TR_BUDGET
                         : err.code == ERR_DEVICE || err.code == ERR_IO ? TR_DEVICE

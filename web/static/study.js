@@ -22,7 +22,7 @@ import {curvesOf} from './curve.js';
 import {announce, h, patch, replace, setAttr, setText} from './dom.js';
 import {makeFeed, paced} from './feed.js';
 import {compile} from './filter.js';
-import {count, decimalsFor, duration, fixed, NONE, when} from './format.js';
+import {count, decimalsFor, duration, fixed, NONE, percent, when} from './format.js';
 import {makeImportance} from './importance.js';
 import {metricName} from './metrics.js';
 import {makePareto} from './pareto.js';
@@ -223,16 +223,26 @@ export function studyView(root, [ref], showError) {
     ];
   };
 
+  /**
+   * Names the model that ships: a trial, or the members of an ensemble and the best single score.
+   */
+  function whatShips(best, ensemble) {
+    if (!ensemble) return [best.family, best.number ? `trial #${best.number}` : ''].filter(Boolean);
+    const members = ensemble.members.map((m) => `#${m.number} ${m.family} ${percent(m.weight, 1)}`);
+    const single = fixed(ensemble.single, decimalsFor(ensemble.single, ensemble.single_se));
+    return [`ensemble of ${members.join(', ')}`, `best single ${single}`];
+  }
+
   function drawBest() {
     const top = study.best || board.order.ranked[0],
           result = Number.isFinite(study.result?.score) ? study.result : null;
     const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
-    const test = Number.isFinite(result?.test_score) ? result : best;
-    patch(facts.score.dd, `${best.score} ${best.se}`, () => scoreText(best.score, best.se));
-    setText(facts.score.sub, [
-      metricName(study.metric), best.family, best.number ? `trial #${best.number}` : ''
-    ].filter(Boolean).join(' · '));
+    const ships = study.result?.ensemble?.ships ? study.result.ensemble : null;
+    const test = Number.isFinite(result?.test_score) ? ships ?? result : best;
+    const shown = ships ?? best;
+    patch(facts.score.dd, `${shown.score} ${shown.se}`, () => scoreText(shown.score, shown.se));
+    setText(facts.score.sub, [metricName(study.metric), ...whatShips(best, ships)].join(' · '));
     const hasTest = Number.isFinite(test.test_score);
     patch(
         facts.test.dd, `${test.test_score} ${test.test_se}`,

@@ -1,0 +1,50 @@
+#!/bin/bash
+# An ensemble from `assay fit` to the last command that reads it: it ships where it is better, says the score that it has on
+# test rows, is one file with its members, is the same again after kill -9 of a worker and of the controller, and can be
+# turned off and limited.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+export TMPDIR=$WORK/tmp
+mkdir -p "$TMPDIR"
+
+# Straight lines and steps: neither linear models nor trees are right alone.
+awk 'BEGIN { srand(4); print "a,b,c,y"; for (i = 0; i < 900; i++) { a = rand(); b = rand(); c = rand()
+    print a "," b "," c "," 4 * a + 3 * (b > .5) + 2 * (c > .3) * (b < .2) + rand() } }' >all.csv
+head -601 all.csv >train.csv
+{ head -1 all.csv && tail -300 all.csv; } >test.csv
+
+fit_json() { "$ASSAY" fit train.csv --target y --validation kfold --folds 3 "$@" --json >fit.json; }
+result() { jq -r ".study.result.$1" fit.json; }
+refuses() { # words command...
+    local words=$1 out
+    shift
+    out=$("$ASSAY" "$@" 2>&1) && return 1
+    echo "$out"
+    grep -qF "$words" <<<"$out"
+}
+near() { awk -v a="$1" -v b="$2" 'BEGIN { print a, b; d = a - b; exit !((d < 0 ? -d : d) <= 1e-5 * (b < 0 ? -b : b)) }'; }
+
+ok "a fit ends with an ensemble" fit_json --trials 12 --test test.csv -o e.assay
+ok "which is better than the best single model" test "$(result ensemble.ships)" = true
+ok "by its nested score" awk -v a="$(result ensemble.score)" -v b="$(result ensemble.single)" 'BEGIN { exit !(a < b) }'
+ok "weights add up to 1" near "$(jq '[.study.result.ensemble.members[].weight] | add' fit.json)" 1
+ok "the leaderboard shows them" near "$(jq '[.leaderboard.rows[].weight // 0] | add' fit.json)" 1
+ok "its file predicts" "$ASSAY" predict e.assay test.csv -o p.csv
+ok "one line per row" test "$(wc -l <p.csv)" -eq 301
+ok "its score is found again" near "$("$ASSAY" score e.assay test.csv --json | jq '.scores[] | select(.metric == "rmse") | .score')" "$(result ensemble.test_score)"
+ok "the file names its members" test "$("$ASSAY" predict e.assay --json | jq '.members | length')" = "$(jq '.study.result.ensemble.members | length' fit.json)"
+ok "it is explained by columns" "$ASSAY" explain e.assay
+ok "its rows by values" "$ASSAY" explain e.assay test.csv -o why.csv
+ok "which add up to the prediction" awk -F, 'NR > 1 { s = 0; for (i = 3; i <= NF; i++) s += $i; d = s - $1; if (d > 1e-4 || d < -1e-4) bad++ } END { print NR, bad + 0; exit !(NR == 301 && !bad) }' why.csv
+ok "and by permutation" "$ASSAY" explain e.assay test.csv --permutation --repeats 1
+ok "two fits are equal" fit_json --trials 12 --test test.csv -o again.assay
+ok "to the bit" cmp e.assay again.assay
+ok "two members at most" fit_json --trials 12 --ensemble 2 -o two.assay
+ok "are two" test "$(jq '.study.result.ensemble.members | length' fit.json)" -le 2
+ok "off is off" fit_json --trials 12 --ensemble off -o off.assay
+ok "without a trace" test "$(result ensemble)" = null
+ok "a size that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble 1 -o x.assay
+ok "a word that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble many -o x.assay
+ok "a holdout has no ensemble" "$ASSAY" fit train.csv --target y --trials 8 --validation holdout --json -o h.assay
+ok "within 6 s it ends in time" timeout 8 "$ASSAY" fit train.csv --target y --time 6s -o t.assay
+finish
