@@ -257,6 +257,29 @@ int ctl_trial_epochs(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
 int ctl_trial_pipeline(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
 int ctl_trial_artifact(struct ctl *ctl, int64_t id, char sha256[SHA256_HEX], struct err *err);
 
+/* Models. `model` is a study (its best model), "trial:ID", or the hash of a model's file. The answer
+ * comes from another process: if the call returns 0, on_done is called once in a later turn, with
+ * the answer or the error. `by` is any number that stands for the client. */
+struct ctl_predict {
+    const char *model;
+    bool describes; /* only what the model is: {model, description} */
+    bool in_csv, out_csv;
+    bool may_lack;    /* columns that the rows lack are missing, else an error */
+    bool refuses;     /* cells that are no numbers are an error, else missing */
+    double threshold; /* of two classes; -1 = 0.5 */
+    const char *body; /* the rows; borrowed for the call */
+    size_t n;
+};
+struct ctl_predicted {
+    const char *bytes; /* JSON or CSV; borrowed for the callback */
+    size_t len;
+    const char *note; /* what was read as missing; "" = nothing */
+};
+int ctl_model_predict(struct ctl *ctl, int64_t by, const struct ctl_predict *ask,
+                      void (*on_done)(void *arg, const struct ctl_predicted *out,
+                                      const struct err *err),
+                      void *arg, struct err *err);
+
 /* Data. */
 int ctl_blob_add(struct ctl *ctl, const char *sha256, int64_t bytes, const char *kind,
                  struct err *err);

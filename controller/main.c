@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/predictor/predictor.h"
 #include "controller/serve/auth.h"
 #include "controller/serve/housekeep.h"
 #include "controller/serve/turn.h"
@@ -366,10 +367,31 @@ static int run(struct daemon *d)
     return rc < 0 ? EXIT_FAILED : EXIT_OK_;
 }
 
+/* The controller's own child: --predictor FD SCRATCH BYTES (serve/predict.c). */
+static int predictor(int argc, char **argv)
+{
+    struct predictor_conf c = { 0 };
+    int64_t fd = 0;
+
+    umask(077);
+    log_init("assayd-predictor", LOG_INFO);
+    if (argc != 5 || str_i64(argv[2], 3, 1 << 20, &fd, NULL) < 0 ||
+        str_i64(argv[4], 1, INT64_MAX, &c.memory_bytes, NULL) < 0) {
+        fprintf(stderr, "assayd: only assayd starts --predictor, for itself\n");
+        return EXIT_USAGE;
+    }
+    c.fd = (int)fd;
+    c.scratch = argv[3];
+    return predictor_main(&c);
+}
+
 int controller_main(int argc, char **argv)
 {
     struct daemon d = { 0 };
     struct err err = { 0 };
+
+    if (argc > 1 && str_eq(argv[1], "--predictor"))
+        return predictor(argc, argv);
     int rc = args_split(&d, argc, argv, &err);
 
     umask(077); /* only this user may read the files, whatever the mode of the data folder is */

@@ -65,6 +65,7 @@ my %may = (
     'controller/serve' => "controller/(problem|state|decide|files|view|settle)/|store/|$shared",
     'controller/api' => "controller/(problem|state|decide|files|view|settle|serve)/|search/(?!lab)|store/|$shared",
     'controller' => "controller/|search/(?!lab)|store/|$shared",
+    'controller/predictor' => '(base|proto)/|ml/(apply|model|read|table|cells)/',
     'trial-runner/agent' => 'trial-runner/(wire|gpu)\.h$|(base|proto)/',
     'trial-runner/command' => 'trial-runner/(wire|gpu)\.h$|(base|proto)/',
     'trial-runner/worker' => 'trial-runner/(wire|gpu)\.h$|(base|proto|ml)/',

@@ -20,6 +20,7 @@
 #include "controller/serve/auth.h"
 #include "controller/serve/events.h"
 #include "controller/serve/expire.h"
+#include "controller/serve/predict.h"
 #include "controller/serve/recover.h"
 #include "controller/serve/retry.h"
 #include "controller/serve/serve.h"
@@ -343,6 +344,7 @@ void ctl_free(struct ctl *ctl)
     if (ctl->loop)
         loop_turn_hook(ctl->loop, NULL, NULL);
     auth_free(ctl->auth);
+    predict_free(ctl);
     uploads_free(ctl);
     rubbish_free(ctl);
     if (ctl->store) {

@@ -27,6 +27,7 @@ struct lease;
 struct uploads;
 struct rubbish;
 struct damage;
+struct predictor;
 struct serve;
 
 /* Counters since the start of the process; GET /metrics shows them (api/service.c). */
@@ -103,10 +104,11 @@ struct ctl {
     struct brief *briefs;             /* ended studies as lists show them (view/brief.c) */
     int n_briefs, cap_briefs;
     struct idmap brief_at;
-    struct load_job *loads;  /* ended studies that are being read (settle/load_beside.c) */
-    struct auth *auth;       /* links, tickets, who watches a token (serve/session.c) */
-    struct uploads *uploads; /* files/upload.c */
-    struct rubbish *rubbish; /* files/rubbish.c */
+    struct load_job *loads;      /* ended studies that are being read (settle/load_beside.c) */
+    struct auth *auth;           /* links, tickets, who watches a token (serve/session.c) */
+    struct uploads *uploads;     /* files/upload.c */
+    struct rubbish *rubbish;     /* files/rubbish.c */
+    struct predictor *predictor; /* serve/predict.c; NULL before the first request */
     bool had_leases; /* at the start: runners may still name blobs that the last process promised */
 };
 

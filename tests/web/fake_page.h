@@ -91,6 +91,28 @@ int ctl_trial_output(struct ctl *ctl, int64_t id, int64_t after, int limit, json
     return 0;
 }
 
+int ctl_model_predict(struct ctl *ctl, int64_t by, const struct ctl_predict *ask,
+                      void (*on_done)(void *arg, const struct ctl_predicted *out,
+                                      const struct err *err),
+                      void *arg, struct err *err)
+{
+    static const char json[] =
+        "{\"model\":\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\","
+        "\"rows\":1,\"predictions\":[\"yes\"],\"notes\":[],\"description\":{}}";
+    struct ctl_predicted out = { .bytes = json, .len = sizeof json - 1, .note = "" };
+
+    (void)by;
+    SAY(ctl, "model_predict %s %s in=%d out=%d lack=%d refuse=%d threshold=%g body=%.*s",
+        ask->model, ask->describes ? "describe" : "predict", ask->in_csv, ask->out_csv,
+        ask->may_lack, ask->refuses, ask->threshold, (int)ask->n, ask->body ? ask->body : "");
+    if (fake_fails(ask->model, err))
+        return -1;
+    if (ask->out_csv)
+        out = (struct ctl_predicted){ .bytes = "prediction\nyes\n", .len = 15, .note = "1 cell" };
+    on_done(arg, &out, NULL);
+    return 0;
+}
+
 int ctl_trial_pipeline(struct ctl *ctl, int64_t id, json_t **out, struct err *err)
 {
     json_t *group = json_pack("{s:s, s:i, s:[s,s], s:i, s:i, s:[{s:s, s:i}]}", "type", "number",

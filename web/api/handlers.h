@@ -7,6 +7,6 @@
 
 extern const struct web_table web_study_table, web_trial_table, web_ask_table, web_data_table,
     web_runner_table, web_events_table, web_auth_table, web_service_table, web_debug_table,
-    web_page_table;
+    web_page_table, web_model_table;
 
 #endif

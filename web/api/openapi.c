@@ -18,6 +18,7 @@ struct schema {
 };
 
 #define JSON           "application/json"
+#define JSON_OR_CSV    "application/json, text/csv"
 #define REF(name)      "{\"$ref\":\"#/components/schemas/" name "\"}"
 #define ID             "{\"type\":\"integer\",\"minimum\":1,\"maximum\":9223372036854775807}"
 #define NUM            "{\"type\":\"number\",\"nullable\":true}"
@@ -202,6 +203,20 @@ static const struct schema schemas[] = {
       "\"properties\":{\"trial\":" ID ",\"verdict\":{\"type\":\"string\",\"enum\":[\"continue\","
       "\"pause\",\"stop\",\"completed\",\"failed\",\"gone\"]},\"level\":{\"type\":\"integer\"},"
       "\"run_to\":{\"type\":\"integer\"},\"next\":" REF("Suggestions") "}}" },
+    { "Model", JSON,
+      "{\"type\":\"object\",\"required\":[\"model\",\"description\"],\"properties\":{"
+      "\"model\":" HASH ",\"description\":{\"type\":\"object\"}}}" },
+    { "PredictRows", JSON_OR_CSV, /* the model says which columns there are */
+      "{\"type\":\"object\",\"required\":[\"rows\"]," CLOSED ",\"properties\":{\"columns\":" ITEMS(
+          STR) ",\"rows\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":100000,"
+               "\"items\":{\"anyOf\":[{\"type\":\"object\"},{\"type\":\"array\",\"items\":{}}]}}},"
+               "\"example\":{\"rows\":[{\"age\":39,\"job\":\"nurse\"},{\"age\":null,\"job\":\"cook\"}]}}" },
+    { "Predictions",
+      JSON_OR_CSV, /* classes and probabilities: where the target is one of classes */
+      "{\"type\":\"object\",\"required\":[\"model\",\"rows\",\"predictions\",\"notes\"],"
+      "\"properties\":{\"model\":" HASH ",\"rows\":" ID ",\"predictions\":{\"type\":\"array\","
+      "\"items\":{}},\"classes\":" ITEMS(STR) ",\"probabilities\":" ITEMS(
+          ITEMS(NUM)) ",\"notes\":" ITEMS(STR) "}}" },
     { "TrialList", JSON, LIST("trials", REF("Trial")) },
     { "TrialLog", JSON, "{\"type\":\"object\"}" },
     { "EpochRun", JSON, /* lists of one length; null where a number is not known */
@@ -340,17 +355,44 @@ static json_t *content_new(const char *schema)
     char ref[80];
 
     (void)!snprintf(ref, sizeof ref, "#/components/schemas/%s", schema);
+    if (strcmp(s->type, JSON_OR_CSV) == 0)
+        return json_pack("{s:{s:{s:s}}, s:{s:{s:s}}}", JSON, "schema", "$ref", ref, "text/csv",
+                         "schema", "$ref", "#/components/schemas/Text");
     return json_pack("{s:{s:{s:s}}}", s->type, "schema", "$ref", ref);
 }
 
-/* The same for a body: what is JSON may come as YAML. */
+/* The same for a body: what is JSON may come as YAML, unless rows come as CSV. */
 static json_t *body_content_new(const char *schema)
 {
     json_t *o = content_new(schema), *json = json_object_get(o, "application/json");
 
-    if (json)
+    if (json && !json_object_get(o, "text/csv"))
         json_object_set(o, "application/yaml", json);
     return o;
+}
+
+/* A name for code that is made from the description: "post_models_model_predict" for POST
+ * /api/v1/models/{model}/predict. */
+static json_t *operation_id_new(const struct web_route *route)
+{
+    static const char prefix[] = "/api/v1/";
+    char id[160];
+    const char *p = route->pattern;
+    size_t n = 0;
+
+    if (strncmp(p, prefix, sizeof prefix - 1) == 0)
+        p += sizeof prefix - 2;
+    for (const char *m = web_method_name[route->method]; *m; m++)
+        id[n++] = (char)(*m - 'A' + 'a');
+    for (; *p && n + 1 < sizeof id; p++) {
+        bool is_word = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9');
+
+        if (is_word || (n > 0 && id[n - 1] != '_'))
+            id[n++] = is_word ? *p : '_';
+    }
+    while (n > 0 && id[n - 1] == '_')
+        n--;
+    return json_stringn(id, n);
 }
 
 static json_t *operation_new(const struct web_route *route)
@@ -369,8 +411,8 @@ static json_t *operation_new(const struct web_route *route)
         json_object_update_missing_new(refused, content_new("Html"));
     json_object_set_new(answers, "default",
                         json_pack("{s:s, s:o}", "description", "refused", "content", refused));
-    op = json_pack("{s:s, s:o, s:o}", "summary", route->summary, "parameters", params_new(route),
-                   "responses", answers);
+    op = json_pack("{s:o, s:s, s:o, s:o}", "operationId", operation_id_new(route), "summary",
+                   route->summary, "parameters", params_new(route), "responses", answers);
     if (route->takes)
         json_object_set_new(op, "requestBody",
                             json_pack("{s:b, s:o}", "required",

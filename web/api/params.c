@@ -28,6 +28,13 @@ static const struct {
 } params[] = {
     { "study", NULL, NAME },
     { "dataset", NULL, NAME },
+    { "model", NULL,
+      "{\"type\":\"string\",\"pattern\":\"^([A-Za-z0-9_][A-Za-z0-9._-]{0,119}|"
+      "trial:[1-9][0-9]{0,17})$\"}" },
+    { "format", NULL, "{\"type\":\"string\",\"enum\":[\"json\",\"csv\"]}" },
+    { "missing_columns", NULL, "{\"type\":\"string\",\"enum\":[\"error\",\"missing\"]}" },
+    { "bad_cells", NULL, "{\"type\":\"string\",\"enum\":[\"missing\",\"error\"]}" },
+    { "threshold", NULL, "{\"type\":\"number\",\"minimum\":0,\"maximum\":1}" },
     { "trial", NULL, ID },
     { "runner", NULL, ID },
     { "token", NULL, ID },

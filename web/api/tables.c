@@ -5,7 +5,8 @@
 #include "web/api/handlers.h"
 
 static const struct web_table *const tables[] = {
-    &web_study_table,  &web_trial_table, &web_ask_table,     &web_data_table,  &web_runner_table,
-    &web_events_table, &web_auth_table,  &web_service_table, &web_debug_table, &web_page_table,
+    &web_study_table,  &web_trial_table,  &web_ask_table,   &web_data_table,
+    &web_runner_table, &web_events_table, &web_auth_table,  &web_service_table,
+    &web_debug_table,  &web_page_table,   &web_model_table,
 };
 const struct web_tables web_tables = { tables, ARRAY_LEN(tables) };

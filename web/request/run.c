@@ -219,10 +219,13 @@ static bool admit(struct web_req *r, const char *uri)
 /* The study that the request is about, or that a new study starts from; NULL = none. */
 static const char *study_of(const struct web_req *r)
 {
-    static const char prefix[] = "/api/v1/studies/{study}";
+    static const char prefix[] = "/api/v1/studies/{study}", model[] = "/api/v1/models/{model}";
 
     if (strncmp(r->route->pattern, prefix, sizeof prefix - 1) == 0)
         return r->vars[0];
+    /* a study, the hash of a file, or trial:ID */
+    if (strncmp(r->route->pattern, model, sizeof model - 1) == 0)
+        return str_sha256_ok(r->vars[0]) || strchr(r->vars[0], ':') ? NULL : r->vars[0];
     return r->json ? json_string_value(json_object_get(r->json, "warm_start")) : NULL;
 }
 
@@ -262,8 +265,12 @@ static int study_await(struct web_req *r, const char *uri, struct err *err)
     }
     /* The connection, and the text it owns, may be gone by then: keep copies. */
     *w = (struct waiting){ r, arena_strdup(&r->arena, uri) };
-    if (r->body_len > 0 && r->json)
-        r->body = arena_strndup(&r->arena, r->body, r->body_len);
+    if (r->body_len > 0) {
+        char *copy = arena_alloc(&r->arena, r->body_len);
+
+        memcpy(copy, r->body, r->body_len); /* bytes, which may hold a NUL */
+        r->body = copy;
+    }
     return 1;
 }
 

@@ -45,7 +45,8 @@ static void path_of(const struct web_route *route, char *out, size_t size)
                                              { "{upload}", UPLOAD },   { "{sha256}", SHA },
                                              { "{dataset}", "adult" }, { "{runner}", "3" },
                                              { "{token}", "1" },       { "{verb}", "digest" },
-                                             { "{file}", "app.js" },   { "{session}", "9" } };
+                                             { "{file}", "app.js" },   { "{session}", "9" },
+                                             { "{model}", "adult" } };
     size_t n = 0;
 
     for (const char *p = route->pattern; *p; p++) {
