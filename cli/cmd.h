@@ -134,6 +134,7 @@ int cmd_data(const struct cmd *cmd, int argc, char **argv);
 int cmd_runner(const struct cmd *cmd, int argc, char **argv);
 int cmd_token(const struct cmd *cmd, int argc, char **argv);
 int cmd_session(const struct cmd *cmd, int argc, char **argv);
+int cmd_backup(const struct cmd *cmd, int argc, char **argv);
 int cmd_doctor(const struct cmd *cmd, int argc, char **argv);
 int cmd_debug(const struct cmd *cmd, int argc, char **argv);
 

@@ -218,6 +218,33 @@ static void find_machine(struct finding *f)
 
 static const struct conf_opt doctor_opts[] = { CLI_COMMON(struct call_opts) };
 
+int cmd_backup(const struct cmd *cmd, int argc, char **argv)
+{
+    struct call c;
+    json_t *answer = NULL, *body = NULL;
+    int rc = call_begin(&c, cmd, CALL_PLAIN, argc, argv, 0, 1);
+
+    if (rc >= 0)
+        return call_end(&c, rc);
+    body = c.n == 1 ? json_pack("{s:s}", "name", c.op[0]) : json_object();
+    rc = client_post(c.client, body, &answer, &c.err, "/backup");
+    json_decref(body);
+    if (rc != 0)
+        return call_end(&c, cli_fail(&c.err));
+    json_int_t missing = json_integer_value(json_object_get(answer, "missing"));
+    if (c.o.common.json)
+        print_json(answer);
+    else
+        printf("%s\n", print_text(answer, "path"));
+    if (missing > 0)
+        fprintf(stderr,
+                "%" JSON_INTEGER_FORMAT
+                " files are not in it, because the data folder has lost them\n",
+                missing);
+    json_decref(answer);
+    return call_end(&c, CLI_OK);
+}
+
 int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
 {
     struct call_opts o = { 0 };

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-int controller_main(int argc, char **argv); /* controller/main.c */
-int runner_main(int argc, char **argv);     /* trial-runner/main.c */
+int controller_main(int argc, char **argv);    /* controller/main.c */
+int controller_restore(int argc, char **argv); /* controller/main.c */
+int runner_main(int argc, char **argv);        /* trial-runner/main.c */
 
 #ifndef ASSAY_VERSION
 #define ASSAY_VERSION "0.1.0"
@@ -23,6 +24,12 @@ static int cmd_serve(const struct cmd *cmd, int argc, char **argv)
 {
     (void)cmd;
     return controller_main(argc, argv);
+}
+
+static int cmd_restore(const struct cmd *cmd, int argc, char **argv)
+{
+    (void)cmd;
+    return controller_restore(argc, argv);
 }
 
 static int cmd_agent(const struct cmd *cmd, int argc, char **argv)
@@ -158,6 +165,18 @@ static const struct cmd commands[] = {
       cmd_data },
     { "runner", "ls | drain ID | enable ID", "runners of a controller", "  assay runner ls",
       cmd_runner },
+    { "backup", "[NAME]", "copy a running controller's database and files",
+      "Makes the folder backups/NAME in the controller's data folder while it runs: the database as it\n"
+      "is at one moment, and every file that it names (as hard links, which take no room). Copy that\n"
+      "folder to another disk. 'assay restore' makes a data folder of it.\n\n"
+      "  assay backup before-upgrade",
+      cmd_backup },
+    { "restore", "BACKUP DIR", "make a data folder of a backup",
+      "Needs no controller. Copies the backup into the new folder DIR, and checks the database and the\n"
+      "hash of every file. Then start assayd with it; tokens and studies are those of the backup.\n\n"
+      "  assay restore assay-data/backups/before-upgrade restored\n"
+      "  assay serve --data-dir restored",
+      cmd_restore },
     { "token", "ls | add NAME ROLE | rm ID", "access tokens (roles: admin user viewer runner)",
       "  assay token add ci user", cmd_token },
     { "session", "ls | link [ROLE] | rm ID",

@@ -365,7 +365,12 @@ int ctl_metrics(struct ctl *ctl, struct buf *out, struct err *err); /* Prometheu
 int ctl_searchers(struct ctl *ctl, json_t **out,
                   struct err *err); /* what a spec may name, with options and their ranges */
 int ctl_config(struct ctl *ctl, json_t **out, struct err *err);
-int ctl_backup(struct ctl *ctl, const char *path, json_t **out, struct err *err);
+/* A copy of the database and of all files that it names, in a new folder, made beside the loop: {path,
+ * db_bytes, blobs, bytes, missing}. If the call returns 0, on_done is called once, with the answer
+ * (which the callee then owns) or with the error. One at a time: ERR_BUSY. */
+int ctl_backup(struct ctl *ctl, const char *path,
+               void (*on_done)(void *arg, json_t *out_new, const struct err *err), void *arg,
+               struct err *err);
 /* Debug commands, only with --dev: clock, fault, state, digest, replay. */
 int ctl_debug(struct ctl *ctl, const char *verb, const json_t *args, json_t **out, struct err *err);
 

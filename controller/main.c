@@ -18,6 +18,7 @@
 #include "controller/serve/housekeep.h"
 #include "controller/serve/turn.h"
 #include "controller/state/ctl.h"
+#include "store/backup.h"
 #include "web/server.h"
 
 #include <limits.h>
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 int controller_main(int argc, char **argv);
+int controller_restore(int argc, char **argv);
 
 enum {
     LINGER_MS = 200,    /* between the end and the closing of connections, for the last answers */
@@ -37,7 +39,8 @@ enum {
     SOCKET_BYTES = 100, /* longest path of a Unix socket; the system allows 107 bytes */
     EXIT_OK_ = 0,
     EXIT_FAILED = 1,
-    EXIT_USAGE = 2
+    EXIT_USAGE = 2,
+    EXIT_NOT_FOUND = 3
 };
 
 struct daemon {
@@ -383,6 +386,28 @@ static int predictor(int argc, char **argv)
     c.fd = (int)fd;
     c.scratch = argv[3];
     return predictor_main(&c);
+}
+
+/* `assay restore BACKUP DIR`. */
+int controller_restore(int argc, char **argv)
+{
+    struct store_backup made;
+    struct err err = { 0 };
+    char size[32];
+
+    if (argc != 3 || argv[1][0] == '-' || argv[2][0] == '-') {
+        fprintf(stderr, "usage: assay restore BACKUP DIR ('assay backup' makes a backup)\n");
+        return EXIT_USAGE;
+    }
+    umask(077);
+    if (store_restore(argv[1], argv[2], &made, &err) < 0) {
+        fprintf(stderr, "assay: %s\n", err.text);
+        return err.code == ERR_NOTFOUND ? EXIT_NOT_FOUND : EXIT_FAILED;
+    }
+    str_fmt_bytes(made.bytes + made.db_bytes, size, sizeof size);
+    printf("restored the database and %lld files (%s); start it with: assay serve --data-dir %s\n",
+           (long long)made.blobs, size, argv[2]);
+    return EXIT_OK_;
 }
 
 int controller_main(int argc, char **argv)

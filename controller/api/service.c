@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "controller/state/runner.h"
 #include "controller/state/study.h"
+#include "store/backup.h"
 #include "store/blob.h"
 
 #include <inttypes.h>
@@ -43,14 +44,66 @@ int ctl_config(struct ctl *ctl, json_t **out, struct err *err)
     return 0;
 }
 
-int ctl_backup(struct ctl *ctl, const char *path, json_t **out, struct err *err)
+/* ---- backup ---- */
+
+struct backup_job {
+    struct ctl *ctl;
+    char *path;
+    struct store_backup made;
+    struct err err;
+    int rc;
+    void (*on_done)(void *arg, json_t *out_new, const struct err *err);
+    void *arg;
+};
+
+static void backup_work(void *arg)
 {
+    struct backup_job *j = arg;
+
+    j->rc = store_backup_folder(j->ctl->store, j->ctl->conf.data_dir, j->path, &j->made, &j->err);
+}
+
+static void backup_done(void *arg)
+{
+    struct backup_job *j = arg;
+    json_t *out = NULL;
+
+    j->ctl->is_backing_up = false;
+    if (j->rc == 0) {
+        log_info("backup.made path=\"%s\" db_bytes=%" PRId64 " blobs=%" PRId64 " missing=%" PRId64,
+                 j->path, j->made.db_bytes, j->made.blobs, j->made.missing);
+        out = json_pack("{s:s, s:I, s:I, s:I, s:I}", "path", j->path, "db_bytes",
+                        (json_int_t)j->made.db_bytes, "blobs", (json_int_t)j->made.blobs, "bytes",
+                        (json_int_t)j->made.bytes, "missing", (json_int_t)j->made.missing);
+    } else {
+        log_error("backup.failed path=\"%s\" err=\"%s\"", j->path, j->err.text);
+    }
+    j->on_done(j->arg, out, j->rc == 0 ? NULL : &j->err);
+    mem_free(j->path);
+    mem_free(j);
+}
+
+int ctl_backup(struct ctl *ctl, const char *path,
+               void (*on_done)(void *arg, json_t *out_new, const struct err *err), void *arg,
+               struct err *err)
+{
+    struct backup_job *j = NULL;
+
     if (!path || path[0] != '/')
-        return err_at(err, "path", "must be an absolute path of a file that does not exist");
+        return err_at(err, "path", "must be an absolute path of a folder that does not exist");
+    if (ctl->is_backing_up)
+        return err_set(err, ERR_BUSY, "another backup is being made");
     /* A backup holds what is committed. What this turn has written is not in it. */
-    if (store_backup(ctl->store, path, err) < 0)
-        return -1;
-    *out = json_pack("{s:s, s:I}", "path", path, "bytes", (json_int_t)store_db_bytes(ctl->store));
+    j = mem_zalloc(sizeof *j);
+    *j =
+        (struct backup_job){ .ctl = ctl, .path = mem_strdup(path), .on_done = on_done, .arg = arg };
+    ctl->is_backing_up = true;
+    if (ctl->loop) {
+        loop_pool_submit(ctl->loop, backup_work, backup_done, j);
+    } else {
+        backup_work(j);
+        backup_done(j);
+    }
     return 0;
 }
 

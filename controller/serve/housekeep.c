@@ -81,6 +81,8 @@ void housekeep_collect(struct ctl *ctl)
     struct err err = { 0 };
     int rc = 0;
 
+    if (ctl->is_backing_up)
+        return;
     uploads_sweep(ctl);
     if (ctl_request_begin(ctl, &err) < 0) {
         log_warn("blob.collect err=\"%s\"", err.text);

@@ -109,6 +109,7 @@ struct ctl {
     struct uploads *uploads;     /* files/upload.c */
     struct rubbish *rubbish;     /* files/rubbish.c */
     struct predictor *predictor; /* serve/predict.c; NULL before the first request */
+    bool is_backing_up;          /* files are being copied: none is deleted (api/service.c) */
     bool had_leases; /* at the start: runners may still name blobs that the last process promised */
 };
 

@@ -335,7 +335,10 @@ static const struct schema schemas[] = {
       "}}" },
     { "BackupNew", JSON,
       "{\"type\":\"object\"," CLOSED ",\"properties\":{\"name\":" NAME_OR_NULL "}}" },
-    { "Backup", JSON, "{\"type\":\"object\"}" },
+    { "Backup", JSON,
+      "{\"type\":\"object\",\"required\":[\"path\",\"db_bytes\",\"blobs\",\"bytes\",\"missing\"],"
+      "\"properties\":{\"path\":" STR ",\"db_bytes\":{\"type\":\"integer\"},\"blobs\":{\"type\":"
+      "\"integer\"},\"bytes\":{\"type\":\"integer\"},\"missing\":{\"type\":\"integer\"}}}" },
 };
 
 static const struct schema *schema_find(const char *name)

@@ -1,6 +1,7 @@
 /* service.c - the service itself: health, metrics, configuration, backup, and the description of
  * this API. */
 #include "web/api/handlers.h"
+#include "web/request/send.h"
 
 #include "base/clk.h"
 #include "base/io.h"
@@ -65,15 +66,30 @@ static int config(struct web_req *r, struct err *err)
 
 /* ---- backup, description ---- */
 
+static void on_backed_up(void *arg, json_t *out, const struct err *err)
+{
+    struct web_req *r = arg;
+
+    if (!r->web)
+        json_decref(out);
+    else if (out)
+        web_json(r, 201, out);
+    else
+        web_problem(r, err);
+    if (r->web)
+        web_finish(r, false);
+    else
+        web_send(r);
+    web_release(r);
+}
+
 static int backup(struct web_req *r, struct err *err)
 {
     static const char *const keys[] = { "name" };
     char path[1024], made_up[64];
     const char *name = made_up;
-    json_t *out = NULL;
 
-    (void)!snprintf(made_up, sizeof made_up, "assay-%" PRId64 ".db",
-                    clk_wall_ms(loop_clk(r->web->loop)));
+    (void)!snprintf(made_up, sizeof made_up, "assay-%" PRId64, clk_wall_ms(loop_clk(r->web->loop)));
     if (r->json && (jsonx_only(r->json, NULL, keys, ARRAY_LEN(keys), err) < 0 ||
                     jsonx_str(r->json, NULL, "name", JSONX_OPTIONAL, 120, &name, err) < 0))
         return -1;
@@ -85,11 +101,13 @@ static int backup(struct web_req *r, struct err *err)
     if (io_mkdirs(path, 0700, err) < 0)
         return -1;
     (void)!snprintf(path, sizeof path, "%s/backups/%s", ctl_data_dir(r->ctl), name);
-    if (io_file_bytes(path) >= 0)
-        return err_set(err, ERR_CONFLICT, "there is a backup named %s", name);
-    if (ctl_backup(r->ctl, path, &out, err) < 0)
-        return -1;
-    return web_json(r, 201, out);
+    r->is_deferred = true;
+    web_hold(r);
+    if (ctl_backup(r->ctl, path, on_backed_up, r, err) == 0)
+        return 0;
+    web_release(r);
+    r->is_deferred = false;
+    return -1;
 }
 
 static int openapi(struct web_req *r, struct err *err)
@@ -108,7 +126,8 @@ static const struct web_route routes[] = {
     { WEB_GET, "/api/v1/config", config, WEB_USERS, 0, NULL, "The controller's options", NULL,
       "Any" },
     { WEB_POST, "/api/v1/backup", backup, WEB_ADMINS, WEB_JSON_MAY, NULL,
-      "Copy the database into the data folder's backups/", "BackupNew", "Backup" },
+      "Copy the database and its files into a folder of the data folder's backups/", "BackupNew",
+      "Backup" },
     { WEB_GET, "/api/v1/openapi.json", openapi, WEB_ANYONE, 0, NULL, "This description", NULL,
       "Any" },
 };
