@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/notify.h"
 #include "base/str.h"
 #include "controller/predictor/predictor.h"
 #include "controller/serve/auth.h"
@@ -54,7 +55,7 @@ struct daemon {
     struct ctl *ctl;
     struct web *web;
     struct loop_watch *parent;
-    struct loop_timer *collect, *checkpoint, *linger;
+    struct loop_timer *collect, *checkpoint, *linger, *watchdog;
 };
 
 /* ---- options ---- */
@@ -186,6 +187,7 @@ static void stop(struct daemon *d, const char *why)
     if (d->linger)
         return;
     log_info("assayd.stopping why=\"%s\"", why);
+    notify_send("STOPPING=1\nSTATUS=stopping");
     web_close_doors(d->web);
     ctl_stop(d->ctl);
     ctl_turn_end(d->ctl);
@@ -235,6 +237,7 @@ static void on_hup(int signo, void *arg)
     struct err err = { 0 };
 
     (void)signo;
+    notify_send("RELOADING=1");
     if (conf_read(d, &now, &err) < 0) {
         log_error("conf.reload where=%s err=\"%s\"", err.where, err.text);
     } else {
@@ -245,6 +248,7 @@ static void on_hup(int signo, void *arg)
         d->ctl->conf.max_trials = now.max_trials;
         log_info("conf.reloaded note=\"other options change at the next start\"");
     }
+    notify_send("READY=1");
     conf_fini(&now, ctl_opts, ctl_n_opts);
 }
 
@@ -271,7 +275,29 @@ static void on_checkpoint(void *arg)
     housekeep_checkpoint(((struct daemon *)arg)->ctl);
 }
 
+/* The loop still turns. */
+static void on_watchdog(void *arg)
+{
+    (void)arg;
+    notify_send("WATCHDOG=1");
+}
+
 /* ---- start ---- */
+
+static void started(struct daemon *d)
+{
+    const char *address = http_server_address(web_http(d->web));
+    int64_t watchdog_ms = notify_watchdog_ms();
+    char lines[200];
+
+    (void)snprintf(lines, sizeof lines, "READY=1\nSTATUS=answering at %s",
+                   address[0] ? address : "the Unix socket only");
+    notify_send(lines);
+    if (watchdog_ms > 0)
+        d->watchdog = loop_timer_new(d->loop, watchdog_ms, watchdog_ms, on_watchdog, d);
+    log_info("assayd.started data_dir=%s socket=%s address=%s", d->conf.data_dir, d->conf.socket,
+             address);
+}
 
 /* With a TCP listener: makes the administrator's token at the first start, and prints a link to the
  * page at every start. */
@@ -335,8 +361,7 @@ static int start(struct daemon *d, struct err *err)
     d->collect = loop_timer_new(d->loop, d->conf.collect_ms, d->conf.collect_ms, on_collect, d);
     d->checkpoint =
         loop_timer_new(d->loop, d->conf.checkpoint_ms, d->conf.checkpoint_ms, on_checkpoint, d);
-    log_info("assayd.started data_dir=%s socket=%s address=%s", d->conf.data_dir, d->conf.socket,
-             http_server_address(web_http(d->web)));
+    started(d);
     return 0;
 }
 
@@ -346,6 +371,7 @@ static void finish(struct daemon *d)
     loop_timer_free(d->collect);
     loop_timer_free(d->checkpoint);
     loop_timer_free(d->linger);
+    loop_timer_free(d->watchdog);
     web_free(d->web);
     if (d->ctl)
         ctl_turn_end(d->ctl);
@@ -420,6 +446,7 @@ int controller_main(int argc, char **argv)
     int rc = args_split(&d, argc, argv, &err);
 
     umask(077); /* only this user may read the files, whatever the mode of the data folder is */
+    notify_init();
     log_init("assayd", LOG_INFO);
     clk_init_system(&d.clk);
     if (rc == 1) {

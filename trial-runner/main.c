@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/notify.h"
 #include "base/str.h"
 #include "trial-runner/agent/address.h"
 #include "trial-runner/agent/agent.h"
@@ -37,6 +38,7 @@ struct runner {
     struct cache *cache;
     struct agent *agent;
     struct loop_watch *parent;
+    struct loop_timer *watchdog;
     int n_devices;
     struct msg_device devices[MSG_MAX_DEVICES];
     char name[64], *token;
@@ -62,6 +64,7 @@ static void on_signal(int signo, void *arg)
     struct runner *r = arg;
 
     log_info("runner.signal signo=%d", signo);
+    notify_send("STOPPING=1\nSTATUS=handing back its work");
     if (r->was_told)
         loop_stop(r->loop);
     r->was_told = true;
@@ -167,6 +170,27 @@ static int start_agent(struct runner *r, struct err *err)
     return r->agent ? 0 : -1;
 }
 
+/* The loop still turns. */
+static void on_watchdog(void *arg)
+{
+    (void)arg;
+    notify_send("WATCHDOG=1");
+}
+
+static void started(struct runner *r)
+{
+    int64_t watchdog_ms = notify_watchdog_ms();
+    char lines[200];
+
+    (void)!snprintf(lines, sizeof lines, "READY=1\nSTATUS=%d devices for %.120s", r->n_devices,
+                    r->conf.controller);
+    notify_send(lines);
+    if (watchdog_ms > 0)
+        r->watchdog = loop_timer_new(r->loop, watchdog_ms, watchdog_ms, on_watchdog, r);
+    log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices,
+             r->conf.controller);
+}
+
 static int run(struct runner *r, struct err *err)
 {
     clk_init_system(&r->clk);
@@ -182,8 +206,7 @@ static int run(struct runner *r, struct err *err)
         return -1;
     if (r->conf.parent_fd >= 0)
         r->parent = loop_watch_new(r->loop, (int)r->conf.parent_fd, on_parent, r);
-    log_info("runner.start name=%s devices=%d controller=%s", r->name, r->n_devices,
-             r->conf.controller);
+    started(r);
     if (loop_run(r->loop, err) < 0)
         return -1;
     return agent_refusal(r->agent, err);
@@ -192,6 +215,7 @@ static int run(struct runner *r, struct err *err)
 static void stop(struct runner *r)
 {
     loop_watch_free(r->parent);
+    loop_timer_free(r->watchdog);
     agent_free(r->agent);
     http_free(r->http);
     cache_close(r->cache);
@@ -244,5 +268,6 @@ int runner_main(int argc, char **argv)
         }
         return command_main((int)number);
     }
+    notify_init();
     return supervise(argc, argv);
 }

@@ -7,6 +7,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "web/http/door.h"
+#include "web/http/inherit.h"
 #include "web/http/listen.h"
 #include "web/http/tls.h"
 
@@ -22,6 +23,7 @@ struct http_server {
     struct listen_address address; /* empty without TCP */
     struct tls *tls;               /* of TCP; NULL = TCP is not encrypted */
     struct door *doors[DOORS];     /* the Unix socket, TCP; NULL = not there */
+    bool socket_is_ours;           /* its file is removed at the end */
 };
 
 /* Each connection takes a descriptor. A quarter more are allowed for those that are leaving. */
@@ -106,32 +108,52 @@ static struct door *door_open(const struct http_server *http, struct loop *loop,
     return fd < 0 ? NULL : door_new(loop, fd, is_local ? "unix" : "tcp", &c);
 }
 
+/* Opens the Unix socket, or takes the inherited one: 0, -1. */
+static int unix_open(struct http_server *http, struct loop *loop, int fd,
+                     const struct conn_hooks *hooks, void *owner, struct err *err)
+{
+    if (fd < 0) {
+        fd = listen_unix(http->conf.socket_path, err);
+        http->socket_is_ours = fd >= 0;
+    }
+    http->doors[0] = door_open(http, loop, fd, true, hooks, owner);
+    return http->doors[0] ? 0 : -1;
+}
+
+static int tcp_open(struct http_server *http, struct loop *loop, int fd,
+                    const struct conn_hooks *hooks, void *owner, struct err *err)
+{
+    const struct http_conf *conf = &http->conf;
+
+    if (conf->tls_cert) {
+        http->tls = tls_open(conf->tls_cert, conf->tls_key, err);
+        if (!http->tls)
+            return -1;
+    }
+    fd = fd < 0 ? listen_tcp(conf->listen, http->tls, conf->insecure, &http->address, err)
+                : listen_tcp_take(fd, http->tls, conf->insecure, &http->address, err);
+    http->doors[1] = door_open(http, loop, fd, false, hooks, owner);
+    return http->doors[1] ? 0 : -1;
+}
+
 struct http_server *http_server_new(struct loop *loop, const struct http_conf *conf,
                                     const struct conn_hooks *hooks, void *owner, struct err *err)
 {
     struct http_server *http = mem_zalloc(sizeof *http);
+    int unix_fd = -1, tcp_fd = -1;
 
     conf_take(&http->conf, conf);
-    if (conf->socket_path) {
-        int fd = listen_unix(conf->socket_path, err);
-
-        http->doors[0] = door_open(http, loop, fd, true, hooks, owner);
-        if (!http->doors[0])
-            goto fail;
-    }
-    if (conf->listen && conf->tls_cert) {
-        http->tls = tls_open(conf->tls_cert, conf->tls_key, err);
-        if (!http->tls)
-            goto fail;
-    }
-    if (conf->listen) {
-        int fd = listen_tcp(conf->listen, http->tls, conf->insecure, &http->address, err);
-
-        http->doors[1] = door_open(http, loop, fd, false, hooks, owner);
-        if (!http->doors[1])
-            goto fail;
-    }
-    log_info("web.ready socket=%s address=%s", conf->socket_path ? conf->socket_path : "-",
+    if (inherit_sockets(&unix_fd, &tcp_fd, err) < 0)
+        goto fail;
+    if ((conf->socket_path || unix_fd >= 0) &&
+        unix_open(http, loop, unix_fd, hooks, owner, err) < 0)
+        goto fail;
+    if ((conf->listen || tcp_fd >= 0) && tcp_open(http, loop, tcp_fd, hooks, owner, err) < 0)
+        goto fail;
+    log_info("web.ready socket=%s address=%s",
+             unix_fd >= 0        ? "inherited"
+             : conf->socket_path ? conf->socket_path
+                                 : "-",
              http->address.url[0] ? http->address.url : "-");
     if (http->address.is_beyond && !http->tls)
         log_warn("web.insecure listen=%s note=\"other machines can reach it, without encryption\"",
@@ -154,7 +176,7 @@ void http_server_free(struct http_server *http)
 {
     if (!http)
         return;
-    if (http->doors[0])
+    if (http->socket_is_ours)
         unlink(http->conf.socket_path);
     for (int i = 0; i < DOORS; i++)
         door_free(http->doors[i]);

@@ -180,19 +180,21 @@ static int address_of(int fd, bool is_tls, struct listen_address *out, struct er
     return 0;
 }
 
+static int beyond_refuse(const char *text, struct err *err)
+{
+    return err_at(err, "listen",
+                  "%s can be reached from other machines, and tokens and data would cross the "
+                  "network readable by others: give --tls, or listen on 127.0.0.1 behind an SSH "
+                  "tunnel, or allow it with --insecure",
+                  text);
+}
+
 static int address_read(const char *text, bool may_be_beyond, struct sockaddr_storage *ss,
                         socklen_t *len, struct err *err)
 {
     if (args_listen_parse(text, ss, len, err) < 0)
         return -1;
-    if (!is_loopback(ss) && !may_be_beyond)
-        return err_at(
-            err, "listen",
-            "%s can be reached from other machines, and tokens and data would cross the "
-            "network readable by others: give --tls, or listen on 127.0.0.1 behind an SSH tunnel, "
-            "or allow it with --insecure",
-            text);
-    return 0;
+    return is_loopback(ss) || may_be_beyond ? 0 : beyond_refuse(text, err);
 }
 
 int listen_check(const char *text, bool may_be_beyond, struct err *err)
@@ -203,12 +205,24 @@ int listen_check(const char *text, bool may_be_beyond, struct err *err)
     return address_read(text, may_be_beyond, &ss, &len, err);
 }
 
+/* Accepted sockets inherit these options. */
+static void options_set(int fd)
+{
+    int one = 1, idle_s = 15, probe_s = 5, probes = 3;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe_s, sizeof probe_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
 int listen_tcp(const char *text, bool is_tls, bool may_be_clear, struct listen_address *out,
                struct err *err)
 {
     struct sockaddr_storage ss;
     socklen_t len = 0;
-    int fd = -1, one = 1, idle_s = 15, probe_s = 5, probes = 3;
+    int fd = -1, one = 1;
 
     if (address_read(text, is_tls || may_be_clear, &ss, &len, err) < 0)
         return -1;
@@ -216,16 +230,23 @@ int listen_tcp(const char *text, bool is_tls, bool may_be_clear, struct listen_a
     if (fd < 0)
         return err_errno(err, "socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &probe_s, sizeof probe_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    options_set(fd);
     if (bind(fd, (struct sockaddr *)&ss, len) < 0 || listen(fd, BACKLOG) < 0 ||
         address_of(fd, is_tls, out, err) < 0) {
         err_errno(err, "listening on %s", text);
         close(fd);
         return -1;
     }
+    return fd;
+}
+
+int listen_tcp_take(int fd, bool is_tls, bool may_be_clear, struct listen_address *out,
+                    struct err *err)
+{
+    if (address_of(fd, is_tls, out, err) < 0)
+        return -1;
+    if (out->is_beyond && !is_tls && !may_be_clear)
+        return beyond_refuse(out->bound, err);
+    options_set(fd);
     return fd;
 }

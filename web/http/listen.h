@@ -31,5 +31,8 @@ int listen_check(const char *text, bool may_be_beyond, struct err *err);
 /* Returns a descriptor as listen_unix does, or -1, and fills in *out. */
 int listen_tcp(const char *text, bool is_tls, bool may_be_clear, struct listen_address *out,
                struct err *err);
+/* The same for a TCP socket that is listened on already; it stays the caller's after an error. */
+int listen_tcp_take(int fd, bool is_tls, bool may_be_clear, struct listen_address *out,
+                    struct err *err);
 
 #endif
