@@ -104,7 +104,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
-        fuzz-cover fuzz-minimise spec-tables install clean gpu-check gpu-bench cuda need-packages
+        fuzz-cover fuzz-minimise spec-tables manual install clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
@@ -389,6 +389,21 @@ check: deps-dev
 	@.ci/check.sh
 
 # ---- install, clean ----
+
+# Manual pages, shell completion: made from the program's own tables (docs/manual/).
+MANUAL := $B/docs/manual/manual
+man_date = $(shell date -u -d @$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || date +%s)} +%Y-%m-%d)
+
+$(MANUAL): $(patsubst %,$B/%.o,$(wildcard docs/manual/*.c)) $B/libassay.a
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $^ $(LIBS_ALL) -o $@
+
+$B/manual/made: $(MANUAL) $B/assay docs/SPEC.md
+	@mkdir -p $(@D)
+	$(call say,make,$(@D))
+	$Q$B/assay help --json > $(@D)/help.json && $(MANUAL) $(@D)/help.json docs/SPEC.md $(man_date) $(@D) && touch $@
+
+manual: $B/manual/made
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/assay

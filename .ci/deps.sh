@@ -8,6 +8,8 @@ want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl
 zlib1g-dev liblzma-dev libzstd-dev liblz4-dev libsnappy-dev libpng-dev libjpeg62-turbo-dev libssl-dev libcmocka-dev sqlite3 curl jq procps ca-certificates"
 if [ "${1:-}" = dev ]; then
     want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git python3"
+    want="$want mandoc zsh fish" # the manual pages and the completions are tried
+    command -v systemd-analyze >/dev/null 2>&1 || want="$want systemd"
     command -v chromium >/dev/null 2>&1 || want="$want chromium"
     python3 -c 'import ensurepip, venv' 2>/dev/null || want="$want python3-venv"
     command -v node >/dev/null 2>&1 || want="$want nodejs npm"

@@ -375,13 +375,13 @@ static void print_wrapped(FILE *out, const char *text)
     fputc('\n', out);
 }
 
+static const char *const kinds[] = {
+    [CONF_I64] = "N", [CONF_STR] = "TEXT",         [CONF_PATH] = "PATH",
+    [CONF_BOOL] = "", [CONF_DURATION_MS] = "TIME", [CONF_BYTES] = "SIZE"
+};
+
 void conf_help(FILE *out, const struct conf_opt *opts, size_t n)
 {
-    static const char *const kinds[] = {
-        [CONF_I64] = "N", [CONF_STR] = "TEXT",         [CONF_PATH] = "PATH",
-        [CONF_BOOL] = "", [CONF_DURATION_MS] = "TIME", [CONF_BYTES] = "SIZE"
-    };
-
     for (size_t i = 0; i < n; i++) {
         char name[NAME_MAX_BYTES], left[NAME_MAX_BYTES + 16], text[HELP_BYTES];
         bool tells = has_telling_default(&opts[i]);
@@ -393,6 +393,24 @@ void conf_help(FILE *out, const struct conf_opt *opts, size_t n)
         fprintf(out, "  %-*s", HELP_LEFT - 2, left);
         print_wrapped(out, text);
     }
+}
+
+json_t *conf_table_json_new(const struct conf_opt *opts, size_t n)
+{
+    json_t *all = json_array();
+
+    for (size_t i = 0; i < n; i++) {
+        char flag[NAME_MAX_BYTES], variable[NAME_MAX_BYTES];
+
+        name_as(flag, &opts[i], false);
+        name_as(variable, &opts[i], true);
+        json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s}", "name", flag, "key",
+                                             opts[i].name, "variable", variable, "kind",
+                                             kinds[opts[i].type], "default",
+                                             has_telling_default(&opts[i]) ? opts[i].def : NULL,
+                                             "help", opts[i].help));
+    }
+    return all;
 }
 
 /* The value as JSON. The value of an option whose name ends with _token is not shown. */

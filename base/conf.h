@@ -49,6 +49,10 @@ int conf_set(void *target, const struct conf_opt *opt, const char *value, const 
              struct err *err);
 void conf_fini(void *target, const struct conf_opt *opts, size_t n); /* frees the strings */
 void conf_help(FILE *out, const struct conf_opt *opts, size_t n);
+/* The table itself, for manual pages and shell completion: an array of {name, key, variable, kind,
+ * default, help}. kind is what --help shows for the value: N, TEXT, PATH, TIME, SIZE, or "" for a
+ * flag. default is null where it tells nothing or the help says it. */
+json_t *conf_table_json_new(const struct conf_opt *opts, size_t n);
 /* For GET /config. The value of a name that ends in _token is shown as "(hidden)". */
 json_t *conf_json_new(const void *target, const struct conf_opt *opts, size_t n);
 

@@ -17,6 +17,8 @@
 
 enum { MAX_VERBS = 8 };
 
+void (*cli_help_to)(const struct cmd *cmd, const struct conf_opt *opts, size_t n);
+
 static void print_help(const struct cmd *cmd, const struct conf_opt *opts, size_t n)
 {
     printf("usage: assay %s%s%s\n\n%s\n", cmd->name, cmd->operands[0] ? " " : "", cmd->operands,
@@ -137,7 +139,7 @@ int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void 
     }
     for (int i = 1; i < argc;) {
         if (!only_operands && (strcmp(args[i], "--help") == 0 || strcmp(args[i], "-h") == 0)) {
-            print_help(cmd, opts, n);
+            (cli_help_to ? cli_help_to : print_help)(cmd, opts, n);
             rc = CLI_OK;
             goto out;
         }

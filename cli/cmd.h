@@ -99,6 +99,9 @@ struct cli_common {
 int cli_args(const struct cmd *cmd, const struct conf_opt *opts, size_t n, void *target, int argc,
              char **argv, const char **operands, int min_operands, int max_operands,
              int *n_operands);
+/* What --help does with a command. NULL: its text and options are printed. `assay help --json`
+ * collects them instead. */
+extern void (*cli_help_to)(const struct cmd *cmd, const struct conf_opt *opts, size_t n);
 int cli_usage(const struct cmd *cmd,
               const char *text); /* prints the text and the usage; returns CLI_USAGE */
 /* For a command whose usage lists verbs ("ls | add NAME ROLE | rm ID"): says what the verb takes,

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "controller/conf.h"
+#include "trial-runner/agent/conf.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -227,6 +229,43 @@ static void print_help(FILE *out)
         "Commands find their controller by --server, ASSAY_URL, or assay-data/sock in this folder.\n");
 }
 
+/* The command that is being described, an object of describe's list. */
+static json_t *described;
+
+static void describe_to(const struct cmd *cmd, const struct conf_opt *opts, size_t n)
+{
+    (void)cmd;
+    json_object_set_new(described, "options", conf_table_json_new(opts, n));
+}
+
+/* `assay help --json`: every command with its texts and options, and the options of the daemons.
+ * The manual pages and the shell completions are made from it (docs/manual/). */
+static int describe(void)
+{
+    json_t *list = json_array();
+
+    cli_help_to = describe_to;
+    for (size_t i = 0, next = 0; i < ARRAY_LEN(commands); i++) {
+        const struct cmd *c = &commands[i];
+        char name[40] = "", help[] = "--help", *argv[] = { name, help, NULL };
+
+        described = json_pack("{s:s, s:s, s:s, s:s?}", "name", c->name, "operands", c->operands,
+                              "summary", c->summary, "details", c->details);
+        if (next < ARRAY_LEN(headings) && strcmp(c->name, headings[next].first) == 0)
+            json_object_set_new(described, "heading", json_string(headings[next++].text));
+        (void)str_copy(name, sizeof(name), c->name);
+        if (c->run != cmd_serve && c->run != cmd_agent && c->run != cmd_restore)
+            (void)c->run(c, 2, argv);
+        json_array_append_new(list, described);
+    }
+    json_t *all = json_pack("{s:s, s:o, s:o, s:o}", "version", ASSAY_VERSION, "commands", list,
+                            "assayd", conf_table_json_new(ctl_opts, ctl_n_opts), "assay-runner",
+                            conf_table_json_new(runner_opts, runner_opts_n));
+    print_json(all);
+    json_decref(all);
+    return CLI_OK;
+}
+
 static int unknown(const char *name)
 {
     const char *names[ARRAY_LEN(commands)];
@@ -255,6 +294,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
+        if (argc > 2 && strcmp(argv[2], "--json") == 0)
+            return describe();
         print_help(stdout);
         return CLI_OK;
     }
