@@ -7,7 +7,7 @@
 #   T=name            only tests whose path holds the name       SECONDS=60   time per fuzz target
 #   V=1               show whole commands
 #   UNIT=1            no test scripts, only test programs
-#   DESTDIR= PREFIX=/usr/local                   for install
+#   DESTDIR= PREFIX=/usr/local                   for install and uninstall (SYSCONFDIR, UNITDIR too)
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -58,7 +58,7 @@ PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-
         libpng:libpng-dev libjpeg:libjpeg62-turbo-dev liblzma:liblzma-dev libzstd:libzstd-dev \
         liblz4:liblz4-dev snappy:libsnappy-dev
 pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
-need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev,$(or $(MAKECMDGOALS),all)),1))
+need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev uninstall,$(or $(MAKECMDGOALS),all)),1))
 ifdef need_pkgs
 PKG_CFLAGS := $(shell pkg-config --cflags $(pkg_names) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(pkg_names) 2>/dev/null)
@@ -104,7 +104,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
-        fuzz-cover fuzz-minimise spec-tables manual install clean gpu-check gpu-bench cuda need-packages
+        fuzz-cover fuzz-minimise spec-tables manual install uninstall clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
@@ -405,16 +405,16 @@ $B/manual/made: $(MANUAL) $B/assay docs/SPEC.md
 
 manual: $B/manual/made
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/assay
-	install -m 755 $B/assay $(DESTDIR)$(PREFIX)/bin/assay
-	ln -sfn assay $(DESTDIR)$(PREFIX)/bin/assayd
-	ln -sfn assay $(DESTDIR)$(PREFIX)/bin/assay-runner
-	$(if $(CUDA_SO),install -m 755 $(CUDA_SO) $(DESTDIR)$(PREFIX)/lib/assay/)
-	for s in 1 8; do for m in docs/*.$$s; do [ ! -f "$$m" ] || \
-	    install -D -m 644 "$$m" "$(DESTDIR)$(PREFIX)/share/man/man$$s/$${m##*/}"; done; done
-	if [ -d configs ]; then mkdir -p $(DESTDIR)$(PREFIX)/share/assay && \
-	    cp -R configs $(DESTDIR)$(PREFIX)/share/assay/; fi
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+installing = B='$B' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' UNITDIR='$(UNITDIR)' LIBDIR='$(PREFIX)/lib' \
+             DESTDIR='$(DESTDIR)' CUDA_SO='$(CUDA_SO)' configs/install.sh
+
+install: all manual
+	$Q$(installing) install
+
+uninstall:
+	$Q$(installing) uninstall
 
 clean:
 	rm -rf build

@@ -1,7 +1,8 @@
 /* client_open.c - finds the controller that a client speaks to, and the token that it shows.
  *
  * Both are looked for in this order: the options of the command, the environment (ASSAY_URL,
- * ASSAY_TOKEN), the user's configuration file, the socket of a controller in this folder. How the
+ * ASSAY_TOKEN), the user's configuration file, the socket of a controller in this folder, the socket
+ * of this machine's service. How the
  * controller is known (ASSAY_TLS_PIN, ASSAY_TLS_CA) is found in the same way; a pin of the
  * configuration file belongs to the server of that file. */
 #include "cli/client_private.h"
@@ -16,6 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Of the packaged service (configs/systemd/assayd.socket). */
+#define SERVICE_SOCKET "/run/assay/sock"
 
 enum { TOKEN_FILE_MAX = 4096 };
 
@@ -50,8 +55,10 @@ static int read_config(struct client_file *cf, struct err *err)
 
 static int pick_server(struct client *c, const char *server, struct err *err)
 {
-    if (!server)
-        server = "unix:assay-data/sock"; /* what `assay serve` listens on in this folder */
+    if (!server) /* `assay serve` in this folder, or this machine's service */
+        server = access("assay-data/sock", F_OK) != 0 && access(SERVICE_SOCKET, F_OK) == 0
+                     ? "unix:" SERVICE_SOCKET
+                     : "unix:assay-data/sock";
     c->server = mem_strdup(server);
     if (str_starts(server, "unix:")) {
         c->socket = mem_strdup(server + 5);

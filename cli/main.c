@@ -226,7 +226,8 @@ static void print_help(FILE *out)
     fprintf(
         out,
         "\n'assay COMMAND --help' tells more. Start with: assay fit TABLE.csv --target COLUMN\n"
-        "Commands find their controller by --server, ASSAY_URL, or assay-data/sock in this folder.\n");
+        "Commands find their controller by --server, ASSAY_URL, assay-data/sock in this folder, or\n"
+        "the service of this machine.\n");
 }
 
 /* The command that is being described, an object of describe's list. */
