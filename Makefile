@@ -58,7 +58,7 @@ PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-
         libpng:libpng-dev libjpeg:libjpeg62-turbo-dev liblzma:liblzma-dev libzstd:libzstd-dev \
         liblz4:liblz4-dev snappy:libsnappy-dev
 pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
-need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev uninstall,$(or $(MAKECMDGOALS),all)),1))
+need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev deb check-deb uninstall,$(or $(MAKECMDGOALS),all)),1))
 ifdef need_pkgs
 PKG_CFLAGS := $(shell pkg-config --cflags $(pkg_names) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(pkg_names) 2>/dev/null)
@@ -104,7 +104,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
-        fuzz-cover fuzz-minimise spec-tables manual install uninstall clean gpu-check gpu-bench cuda need-packages
+        fuzz-cover fuzz-minimise spec-tables manual install uninstall deb check-deb clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
 
@@ -415,6 +415,15 @@ install: all manual
 
 uninstall:
 	$Q$(installing) uninstall
+
+# Debian packages into build/deb; check-deb proves them in a bare system of their own (minutes, as root).
+deb:
+	@.ci/deps.sh deb
+	@CUDA=$(CUDA) configs/debian/build.sh $(REF)
+
+check-deb:
+	@.ci/deps.sh deb
+	@tests/packaging/check_deb.sh
 
 clean:
 	rm -rf build

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and asks apt only when some are. `deps.sh` = to build, test and
 # run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser; `deps.sh peers` = also
-# what `make bench-peers` compares with.
+# what `make bench-peers` compares with; `deps.sh deb` = also to build Debian packages and to check them.
 set -eu
 
 want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
@@ -14,6 +14,7 @@ if [ "${1:-}" = dev ]; then
     python3 -c 'import ensurepip, venv' 2>/dev/null || want="$want python3-venv"
     command -v node >/dev/null 2>&1 || want="$want nodejs npm"
 fi
+[ "${1:-}" = deb ] && want="$want debhelper dpkg-dev fakeroot lintian debootstrap systemd-container procps git"
 [ "${1:-}" = peers ] && want="$want python3 python3-sklearn python3-xgboost util-linux"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
