@@ -1,6 +1,6 @@
 /* models.c - see models.h. A model's size in memory is measured while it is loaded, by how much the
  * process has grown, and is taken to be at least that of its file. Before a load there must be room
- * for GROWTH times the file. */
+ * for GROWTH times the file. A model that turns out larger than all the room is kept alone. */
 #include "controller/predictor/models.h"
 
 #include "base/io.h"
@@ -46,24 +46,28 @@ void models_free(struct models *m)
     mem_free(m);
 }
 
+static void drop_oldest(struct models *m)
+{
+    int oldest = 0;
+
+    for (int i = 1; i < m->n; i++)
+        if (m->list[i].used < m->list[oldest].used)
+            oldest = i;
+    drop(m, oldest);
+}
+
 /* Drops models until one of so many bytes has room. */
 static void make_room(struct models *m, int64_t bytes)
 {
-    while (m->n > 0 && (m->n == MODELS_MAX || m->bytes + bytes > m->max_bytes)) {
-        int oldest = 0;
-
-        for (int i = 1; i < m->n; i++)
-            if (m->list[i].used < m->list[oldest].used)
-                oldest = i;
-        drop(m, oldest);
-    }
+    while (m->n > 0 && (m->n == MODELS_MAX || m->bytes + bytes > m->max_bytes))
+        drop_oldest(m);
 }
 
 static struct model *load(struct models *m, const char *sha256, const char *path, struct err *err)
 {
     struct model *new = NULL;
     struct artifact *a = NULL;
-    int64_t file = io_file_bytes(path), before = 0;
+    int64_t file = io_file_bytes(path), before = 0, bytes = 0;
     char need[32], have[32];
 
     if (file < 0) {
@@ -84,8 +88,10 @@ static struct model *load(struct models *m, const char *sha256, const char *path
     a = artifact_open(path, err);
     if (!a)
         return NULL;
+    bytes = MAX(proc_anon_bytes(getpid()) - before, file);
+    make_room(m, bytes); /* it may have needed more than GROWTH times its file */
     new = &m->list[m->n++];
-    *new = (struct model){ .artifact = a, .bytes = MAX(proc_anon_bytes(getpid()) - before, file) };
+    *new = (struct model){ .artifact = a, .bytes = bytes };
     str_copy(new->sha256, sizeof new->sha256, sha256);
     m->bytes += new->bytes;
     return new;

@@ -6,8 +6,10 @@
 
 #include "base/jsonx.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "web/api/params.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +56,7 @@ static const struct schema schemas[] = {
     { "Any", JSON, "{\"type\":\"object\"}" },
     { "Bytes", "application/octet-stream", "{\"type\":\"string\",\"format\":\"binary\"}" },
     { "Text", "text/plain", STR },
+    { "Csv", "text/csv", "{\"type\":\"string\",\"minLength\":1}" },
     { "Html", "text/html", STR },
     { "Events", "text/event-stream", STR },
     { "Spec", JSON, /* docs/SPEC.md has all of it */
@@ -360,7 +363,7 @@ static json_t *content_new(const char *schema)
     (void)!snprintf(ref, sizeof ref, "#/components/schemas/%s", schema);
     if (strcmp(s->type, JSON_OR_CSV) == 0)
         return json_pack("{s:{s:{s:s}}, s:{s:{s:s}}}", JSON, "schema", "$ref", ref, "text/csv",
-                         "schema", "$ref", "#/components/schemas/Text");
+                         "schema", "$ref", "#/components/schemas/Csv");
     return json_pack("{s:{s:{s:s}}}", s->type, "schema", "$ref", ref);
 }
 
@@ -375,18 +378,18 @@ static json_t *body_content_new(const char *schema)
 }
 
 /* A name for code that is made from the description: "post_models_model_predict" for POST
- * /api/v1/models/{model}/predict. */
+ * /api/v1/models/{model}/predict, "get_root_health" for GET /health. */
 static json_t *operation_id_new(const struct web_route *route)
 {
     static const char prefix[] = "/api/v1/";
+    const bool in_api = str_starts(route->pattern, prefix);
+    const char *p = route->pattern + (in_api ? sizeof prefix - 2 : 0);
     char id[160];
-    const char *p = route->pattern;
-    size_t n = 0;
+    size_t n = (size_t)snprintf(id, sizeof id, "%s%s", web_method_name[route->method],
+                                in_api ? "" : "_root");
 
-    if (strncmp(p, prefix, sizeof prefix - 1) == 0)
-        p += sizeof prefix - 2;
-    for (const char *m = web_method_name[route->method]; *m; m++)
-        id[n++] = (char)(*m - 'A' + 'a');
+    for (size_t i = 0; i < n; i++)
+        id[i] = (char)tolower((unsigned char)id[i]);
     for (; *p && n + 1 < sizeof id; p++) {
         bool is_word = (*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9');
 

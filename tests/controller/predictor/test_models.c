@@ -111,7 +111,7 @@ static void the_one_not_used_for_longest_goes_first(void **state)
         hash_of(h, (char)('0' + i % 10))[0] = (char)('a' + i / 10);
         assert_non_null(models_get(m, h, path, &err));
         assert_non_null(models_get(m, used, path, &err)); /* in use: stays */
-        assert_true(models_bytes(m) <= most);
+        assert_true(models_bytes(m) <= most || models_count(m) == 1);
     }
     assert_in_range(models_count(m), 1, 20);
     assert_non_null(models_get(m, used, "/nowhere", &err));

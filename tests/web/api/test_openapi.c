@@ -107,6 +107,7 @@ static void document_describes_every_route_and_its_references_lead_to_schemas(vo
 {
     static const char *const key[] = { "get", "head", "post", "put", "patch", "delete" };
     const struct web_route *route = NULL;
+    json_t *ids = json_object();
 
     (void)state;
     assert_string_equal(json_string_value(json_object_get(doc, "openapi")), "3.0.3");
@@ -118,6 +119,10 @@ static void document_describes_every_route_and_its_references_lead_to_schemas(vo
 
         if (!op || !json_object_get(op, "responses") || !json_object_get(op, "summary"))
             fail_msg("%s is not described", route->pattern);
+        const char *id = json_string_value(json_object_get(op, "operationId"));
+        if (!id || json_object_get(ids, id))
+            fail_msg("%s: operation %s is named twice", route->pattern, id ? id : "(none)");
+        json_object_set_new(ids, id, json_true());
         for (const char *c = route->pattern; *c; c++)
             braces += *c == '{';
         json_array_foreach(json_object_get(op, "parameters"), n, p) in_path +=
@@ -125,6 +130,7 @@ static void document_describes_every_route_and_its_references_lead_to_schemas(vo
         assert_int_equal(braces, in_path);
     }
     check_references(doc);
+    json_decref(ids);
 }
 
 static void requests_and_answers_fit_their_schemas(void **state)
