@@ -1,8 +1,9 @@
 /* budget.c - time and trials of studies (budget.h). Times are on the controller's monotonic clock.
  *
  * The reserve is the largest of: 1 s; 3 % of the budget; 1.5 times the longest time that a model
- * took to arrive. 0.4 s more are for an ensemble, if there may be one. Budgets below 10 s reserve 10 %, but at least 200 ms, or 300 ms while there is no
- * model but the baseline's. After a holdout the winner is fitted once more on all rows. For that,
+ * took to arrive. If there may be an ensemble, 0.8 s more are for making it, and while trials are
+ * paused 3 % (at most 3 s) for completing its members. Budgets below 10 s reserve 10 %, but at least
+ * 200 ms, or 300 ms while there is no model but the baseline's. After a holdout the winner is fitted once more on all rows. For that,
  * 1.2 times its estimated time is reserved, if the estimate is at most 30 % of the budget;
  * otherwise no refit is planned for, and the best trial's own model ships. Nothing reserves more
  * than 40 % of the budget.
@@ -33,8 +34,10 @@ enum {
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
     PARTIAL_SHARE = 4, /* and those of which a part says nothing a quarter */
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
-    ENSEMBLE_MS = 400,
+    ENSEMBLE_MS = 800,
     ENSEMBLE_SHARE = 40, /* but at most a fortieth of the budget */
+    MEMBERS_MS = 3000,   /* for paused trials that complete as its members, */
+    MEMBERS_SHARE = 33,  /* but at most 3 % */
 };
 
 int64_t budget_left(const struct study *st)
@@ -69,19 +72,30 @@ static int64_t least_reserve(const struct study *st)
     return budget < SHORT_BUDGET_MS ? MAX(least, budget / 10) : MAX(1000, budget * 3 / 100);
 }
 
-/* For the ensemble at the end (ensemble.h): some 100 ms where nobody else computes. */
-static int64_t ensemble_ms(const struct study *st)
+/* Some 100 ms where nobody else computes. */
+int64_t budget_ensemble_ms(const struct study *st)
 {
     bool makes_one = st->spec.ensemble > 0 && st->problem.is_ready && !problem_refits(&st->problem);
 
     return makes_one ? MIN(ENSEMBLE_MS, st->spec.budget_time_ms / ENSEMBLE_SHARE) : 0;
 }
 
+/* For paused trials that complete at the end (rescue.h). */
+static int64_t members_ms(const struct study *st)
+{
+    int64_t budget = st->spec.budget_time_ms;
+
+    return budget_ensemble_ms(st) > 0 && budget >= SHORT_BUDGET_MS && st->n_paused > 0
+               ? MIN(MEMBERS_MS, budget / MEMBERS_SHARE)
+               : 0;
+}
+
 int64_t budget_reserve(const struct study *st)
 {
     int64_t budget = st->spec.budget_time_ms, refit = budget_refit_ms(st) * 6 / 5;
     int64_t least = least_reserve(st);
-    int64_t base = MIN(MAX(least, st->keep_ms * 3 / 2) + ensemble_ms(st), budget * 2 / 5);
+    int64_t last = budget_ensemble_ms(st) + members_ms(st);
+    int64_t base = MIN(MAX(least, st->keep_ms * 3 / 2) + last, budget * 2 / 5);
 
     return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2, budget * 2 / 5)) : base;
 }

@@ -1,8 +1,8 @@
 /* finish.c - from `finishing` to the end.
  *
  * In a study with a limit in time the running trials were told their deadline and end by themselves, with their best so far;
- * those that do not are cancelled at the hard limit. A paused trial that is better than all completed ones is completed as it
- * is (rescue.h). Then, after a holdout or forward in time, a refit task fits the best configuration on all rows, if the time left allows it;
+ * those that do not are cancelled at the hard limit. Paused trials that are better than completed ones are completed as they
+ * are (rescue.h). Then, after a holdout or forward in time, a refit task fits the best configuration on all rows, if the time left allows it;
  * kfold ships the bag of fold models that the best trial uploaded, or an ensemble of several such bags, which another task
  * makes (ensemble.h). A refit that fails costs nothing: the best trial's own
  * model ships.
@@ -58,7 +58,7 @@ static int begin(struct study *st, struct actions *out)
 {
     bool by_user = str_eq(st->row.reason, FINISH_BY_USER);
 
-    CHECK(!rescue_waits(st) || st->rescue > 0);
+    CHECK(!rescue_waits(st) || st->n_rescue > 0);
     st->is_ending_new = false;
     if (study_has_open_trials(st))
         cancel_open(st, st->cuts_running, false, by_user ? TR_USER : TR_BUDGET, out);
@@ -83,11 +83,12 @@ static bool wants_refit(const struct study *st)
 
 /* ---- the end ---- */
 
-/* Trials had their deadline at cut; what is still there shortly before the end is given up. With a refit to come, trials are
- * given up earlier, so that there is time for it; a refit that does not fit behind them anyway takes nothing from them. */
+/* Trials had their deadline at cut; what is still there shortly before the end is given up. With a
+ * refit or an ensemble to come, trials are given up earlier, so that there is time for it; one that
+ * does not fit behind them anyway takes nothing from them. */
 static int64_t trials_end_ms(const struct study *st)
 {
-    int64_t hard = budget_hard_ms(st), refit_from = 0, last = 0;
+    int64_t hard = budget_hard_ms(st), from = 0, last = 0;
 
     if (hard == INT64_MAX)
         return hard;
@@ -96,10 +97,11 @@ static int64_t trials_end_ms(const struct study *st)
         if (!l->is_task && l->study == st->row.id)
             last = MAX(last, MAX(l->deadline_ms, l->kept_ms) + GRACE_MS);
     }
-    if (!problem_refits(&st->problem))
-        return hard;
-    refit_from = hard - MAX(budget_refit_ms(st), 1);
-    return refit_from < last ? hard : refit_from;
+    if (problem_refits(&st->problem))
+        from = hard - MAX(budget_refit_ms(st), 1);
+    else
+        from = ensemble_wants(st) ? hard - budget_ensemble_ms(st) : hard;
+    return from < last ? hard : from;
 }
 
 /* Nothing is open any more but perhaps a refit or an ensemble. */

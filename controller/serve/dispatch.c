@@ -71,7 +71,7 @@ static void group_fini(struct group *g)
 
 /* ---- which study ---- */
 
-/* The search is over, and one paused trial waits to be completed as it is (decide/rescue.h). */
+/* The search is over, and a paused trial waits to be completed as it is (decide/rescue.h). */
 static bool is_last(const struct study *st)
 {
     return st->row.state == SS_FINISHING && rescue_waits(st);
@@ -268,6 +268,17 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
     return group_one(g, st->probe, err) < 0 ? -1 : 1;
 }
 
+/* Trials that complete as they are go out one by one, the best first. */
+static int pick_rescued(struct group *g, struct err *err)
+{
+    int64_t number = rescue_first(g->st);
+
+    if (!number || !is_ready(trial_mem(g->st, number)) || retry_waits(g->st, number) ||
+        (trial_mem(g->st, number)->devices > 1 && gang_fill(g, number) != 1))
+        return 0;
+    return group_one(g, number, err);
+}
+
 /* Fills the group with work for this device; an empty group means that there is none. Trials that
  * wait because they failed (retry.h) are in the queue, too, so that many more are wanted in it. */
 static int pick(struct group *g, struct runner *r, struct device *d, const struct msg_ask *ask,
@@ -278,6 +289,8 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
 
     if (st->spec.command && !device_takes(d, st->spec.command))
         return 0;
+    if (st->row.state == SS_FINISHING)
+        return pick_rescued(g, err);
     if (st->problem.is_undecided) {
         int rc = pick_probe(g, r, err);
         if (rc != 0)

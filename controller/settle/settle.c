@@ -62,9 +62,10 @@ static int run_to(struct study *st, const struct action *a, struct err *err)
 static int rescue(struct study *st, const struct action *a, struct err *err)
 {
     log_info("study.rescue study=%" PRId64 " number=%" PRId64, st->row.id, a->number);
+    CHECK(st->n_rescue < STUDY_MAX_RESCUE);
     if (run_to(st, a, err) < 0)
         return -1;
-    st->rescue = a->number;
+    st->rescue[st->n_rescue++] = a->number;
     st->rescue_until = a->until_ms;
     return 0;
 }

@@ -37,7 +37,7 @@ int ship_finish(struct study *st, const char *why, bool cut_running, struct err 
     if (study_save(st, err) < 0)
         return -1;
     study_clock_start(st); /* finishing counts as used time, also if the study was paused before */
-    st->rescue = 0;
+    st->n_rescue = 0;
     st->is_ending_new = true;
     st->cuts_running = cut_running;
     return 0;

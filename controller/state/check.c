@@ -24,7 +24,9 @@ static void lists_check(const struct study *st)
     CHECK(!study_is_final(st->row.state) || !study_has_open_trials(st));
     CHECK(!study_is_final(st->row.state) || st->clock_from < 0);
     CHECK(st->probe >= 0 && st->probe <= st->n_trials);
-    CHECK(st->rescue >= 0 && st->rescue <= st->n_trials);
+    CHECK(st->n_rescue >= 0 && st->n_rescue <= STUDY_MAX_RESCUE);
+    for (int i = 0; i < st->n_rescue; i++)
+        CHECK(st->rescue[i] >= 1 && st->rescue[i] <= st->n_trials);
     CHECK(st->n_happened == 0);                 /* decisions have taken all of it into account */
     CHECK(!st->search || st->problem.is_ready); /* nothing is searched before the data is known */
     for (int i = 0; i < st->n_queue; i++) {

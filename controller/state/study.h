@@ -22,6 +22,8 @@ struct analysis;
 
 /* The artifacts of the best 10 trials of a study and of the best 3 of each family are kept. */
 enum { CTL_KEEP_BEST = 10, CTL_KEEP_FAMILY = 3 };
+/* Paused trials that complete at the end of a search, at most (decide/rescue.h). */
+enum { STUDY_MAX_RESCUE = 6 };
 /* So many failures in a row pause the study: runners that cannot read its table (serve/table.h), or
  * one trial that fails by the machine (serve/retry.h). 1, 2, 4 and 8 s lie between the attempts. */
 enum { TABLE_ATTEMPTS = 5, RETRY_ATTEMPTS = 5 };
@@ -185,8 +187,11 @@ struct study {
     int64_t refit;        /* the open refit task; 0 = none */
     bool is_ending_new;   /* it has just begun to finish: open trials are to be ended (finish.c) */
     bool cuts_running;    /* then running trials are cancelled, too */
-    int64_t rescue;       /* number of the paused trial that completes at the end; 0 = none */
-    int64_t rescue_until; /* monotonic ms until which it may wait for a runner */
+    /* numbers of the paused trials that complete at the end, best first, and the monotonic ms until
+     * which they may wait for a runner */
+    int64_t rescue[STUDY_MAX_RESCUE];
+    int n_rescue;
+    int64_t rescue_until;
 
     struct study_sheet
         *sheet; /* instead of rows, in tests; NULL = rows are in the database; borrowed */

@@ -152,7 +152,7 @@ static void finishing_why(const struct study *st, char *out, size_t size)
         (void)snprintf(out, size, "%" PRId64 " %s to the end of its time", n,
                        n == 1 ? "trial runs" : "trials run");
     else if (rescue_waits(st))
-        str_copy(out, size, "the best paused trial waits for a device to save its model");
+        str_copy(out, size, "the best paused trials wait for a device to save their models");
 }
 
 /* Why no runner runs the program of this study. */

@@ -148,6 +148,49 @@ static void the_best_paused_trial_completes_and_ships(void **state)
     }
 }
 
+static int paused_on_all_folds(struct rig *r, int64_t id)
+{
+    const struct study *st = rig_get(r, id);
+    int n = 0;
+
+    for (int64_t k = 1; k <= st->n_trials; k++)
+        n += st->trials[k - 1].state == TS_PAUSED && st->trials[k - 1].level >= 2;
+    return n;
+}
+
+/* They complete one after the other, best first. Without an ensemble only the best does. */
+static void members_of_an_ensemble_complete_too(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        struct rig r;
+        struct fake f;
+        double score = INFINITY;
+        int n = 0;
+        int64_t id = start(&r, &f,
+                           way == 0 ? SPEC("'budget':{'time':'300s'},'validation':'kfold'")
+                                    : SPEC("'budget':{'time':'300s'},'validation':'kfold',"
+                                           "'ensemble':'off'"));
+
+        while (paused_on_all_folds(&r, id) < 3)
+            work(&r, &f, id, paused(&r, id) + 1);
+        int waiting = MIN(paused_on_all_folds(&r, id), STUDY_MAX_RESCUE);
+        rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl) + 20);
+        assert_int_equal(rig_count(&r, id, TS_QUEUED), way == 0 ? waiting : 1);
+        for (; rig_get(&r, id)->row.state == SS_FINISHING && fake_ask(&f) == 1; n++) {
+            const struct trial_mem *t = NULL;
+            for (int64_t k = 1; !t || t->id != f.trials[0].trial; k++)
+                t = &rig_get(&r, id)->trials[k - 1];
+            assert_true(t->score <= score);
+            score = t->score;
+            complete_as_it_is(&f, score);
+        }
+        assert_int_equal(n, way == 0 ? waiting : 1);
+        assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+        rig_close(&r);
+    }
+}
+
 /* Nobody asks for it, or the one who has it says no more: the study ends in its time with what it has. */
 static void it_holds_up_no_end(void **state)
 {
@@ -313,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_paused_trial_completes_and_ships),
+        cmocka_unit_test(members_of_an_ensemble_complete_too),
         cmocka_unit_test(it_holds_up_no_end),
         cmocka_unit_test(one_fold_is_not_rescued),
         cmocka_unit_test(a_cut_on_one_fold_ships_only_if_far_better),

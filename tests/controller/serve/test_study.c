@@ -389,7 +389,7 @@ static void check_deadline(const char *space, int number, int64_t own_ms)
     }
     json = fake_ask_raw(&f, ++f.n, 1);
     assert_int_equal(msg_grant_parse(&g, json, &rig_err), 1);
-    assert_int_equal(g.deadline_ms, 100000 - 900 - 3000 - 400); /* 400 for an ensemble */
+    assert_int_equal(g.deadline_ms, 100000 - 900 - 3000 - 800); /* 800 for an ensemble */
     assert_int_equal(g.trial_time_ms, own_ms);
     msg_grant_fini(&g);
     json_decref(json);
