@@ -135,6 +135,7 @@ int cmd_predict(const struct cmd *cmd, int argc, char **argv);
 int cmd_simulate(const struct cmd *cmd, int argc, char **argv);
 int cmd_data(const struct cmd *cmd, int argc, char **argv);
 int cmd_runner(const struct cmd *cmd, int argc, char **argv);
+int cmd_pools(const struct cmd *cmd, int argc, char **argv);
 int cmd_token(const struct cmd *cmd, int argc, char **argv);
 int cmd_session(const struct cmd *cmd, int argc, char **argv);
 int cmd_backup(const struct cmd *cmd, int argc, char **argv);

@@ -167,6 +167,8 @@ static const struct cmd commands[] = {
       cmd_data },
     { "runner", "ls | drain ID | enable ID", "runners of a controller", "  assay runner ls",
       cmd_runner },
+    { "pools", "", "runners that a cluster's scheduler starts, and what waits for what",
+      "  assay pools", cmd_pools },
     { "backup", "[NAME]", "copy a running controller's database and files",
       "Makes the folder backups/NAME in the controller's data folder while it runs: the database as it\n"
       "is at one moment, and every file that it names (as hard links, which take no room). Copy that\n"

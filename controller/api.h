@@ -343,6 +343,8 @@ int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json
 int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err);
 int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out,
                    struct err *err); /* drain | enable */
+/* {pools: [...]}: the runners that a cluster's scheduler starts (controller/pool/show.h). */
+int ctl_pools(struct ctl *ctl, json_t **out, struct err *err);
 
 /* Events: journal rows as JSON {seq, at, study, trial, event, data}, and transient ones (progress)
  * without seq. */

@@ -31,6 +31,7 @@ const struct conf_opt ctl_opts[] = {
     { "disk_quota", CONF_BYTES,        AT(disk_quota),   "0",              0,    INT64_C(1) << 60, "bytes that all files may take; 0 = the disk, less a twentieth (at most 1 GiB) for the database" },
     { "token_quota", CONF_BYTES,       AT(token_quota),  "64GiB",          0,    INT64_C(1) << 60, "bytes that the tables of one token may take; 0 = no limit" },
     { "predict_memory", CONF_BYTES,    AT(predict_memory), "1GiB",         1 << 26, INT64_C(1) << 44, "memory of the process that predicts over REST; half of it holds models" },
+    { "pools",         CONF_PATH,      AT(pools),        NULL,             0,    0,         "file of pools, whose runners Slurm starts when trials wait" },
     { "new",           CONF_BOOL,      AT(begin_empty),  "false",          0,    0,         "start with an empty database in a data folder whose own is missing" },
     { "no_sync",     CONF_BOOL,        AT(no_sync),      "false",          0,    0,         "never wait for the disk; only for a folder that may be lost with the machine's power" },
     { "log_level",   CONF_STR,         AT(log_level),    "info",           0,    0,         "error, warn, info or debug; SIGUSR1 raises it by one" },

@@ -33,6 +33,7 @@ struct ctl_conf {
     int64_t max_connections, max_inflight;
     int64_t disk_quota, token_quota; /* bytes of files; 0 = there is no quota */
     int64_t predict_memory;          /* bytes of the process that predicts */
+    char *pools; /* file of pools, whose runners a cluster's scheduler starts; NULL = none */
 };
 
 extern const struct conf_opt ctl_opts[];

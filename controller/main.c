@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "base/notify.h"
 #include "base/str.h"
+#include "controller/pool/conf.h"
+#include "controller/pool/pool.h"
 #include "controller/predictor/predictor.h"
 #include "controller/serve/auth.h"
 #include "controller/serve/housekeep.h"
@@ -54,6 +56,7 @@ struct daemon {
     struct loop *loop;
     struct ctl *ctl;
     struct web *web;
+    struct pools *pools; /* NULL = none are configured */
     struct loop_watch *parent;
     struct loop_timer *collect, *checkpoint, *linger, *watchdog;
 };
@@ -172,6 +175,19 @@ static int conf_socket(struct ctl_conf *conf, struct err *err)
     return 0;
 }
 
+/* A wrong file of pools is told before anything starts, as any other wrong option is. */
+static int conf_pools(const struct ctl_conf *conf, struct err *err)
+{
+    struct pools_conf pools;
+    int rc = 0;
+
+    if (!conf->pools || !conf->pools[0])
+        return 0;
+    rc = pools_conf_load(&pools, conf->pools, err);
+    pools_conf_fini(&pools);
+    return rc;
+}
+
 /* ---- signals, end ---- */
 
 static void on_linger_end(void *arg)
@@ -246,6 +262,8 @@ static void on_hup(int signo, void *arg)
         d->ctl->conf.max_wait_ms = now.max_wait_ms;
         d->ctl->conf.blob_age_ms = now.blob_age_ms;
         d->ctl->conf.max_trials = now.max_trials;
+        if (d->pools && pools_reload(d->pools, &err) < 0)
+            log_error("pools.reload err=\"%s\"", err.text);
         log_info("conf.reloaded note=\"other options change at the next start\"");
     }
     notify_send("READY=1");
@@ -357,6 +375,11 @@ static int start(struct daemon *d, struct err *err)
     d->web = web_new(d->ctl, d->loop, &web, err);
     if (!d->web || signals(d, err) < 0 || open_door(d, err) < 0)
         return -1;
+    if (d->conf.pools && d->conf.pools[0]) {
+        d->pools = pools_new(d->ctl, d->conf.pools, err);
+        if (!d->pools)
+            return -1;
+    }
     housekeep_check_database(d->ctl);
     d->collect = loop_timer_new(d->loop, d->conf.collect_ms, d->conf.collect_ms, on_collect, d);
     d->checkpoint =
@@ -373,6 +396,7 @@ static void finish(struct daemon *d)
     loop_timer_free(d->linger);
     loop_timer_free(d->watchdog);
     web_free(d->web);
+    pools_free(d->pools);
     if (d->ctl)
         ctl_turn_end(d->ctl);
     ctl_free(d->ctl);
@@ -454,7 +478,8 @@ int controller_main(int argc, char **argv)
         rc = EXIT_OK_;
         goto out;
     }
-    if (rc < 0 || conf_read(&d, &d.conf, &err) < 0 || conf_socket(&d.conf, &err) < 0) {
+    if (rc < 0 || conf_read(&d, &d.conf, &err) < 0 || conf_socket(&d.conf, &err) < 0 ||
+        conf_pools(&d.conf, &err) < 0) {
         fprintf(stderr, "assayd: %s\n", err.text);
         rc = EXIT_USAGE;
         goto out;

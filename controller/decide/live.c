@@ -98,7 +98,7 @@ static int resume_one(struct study *st, bool idle, struct actions *out, struct e
     return 1;
 }
 
-static bool may_create(const struct study *st)
+bool live_may_create(const struct study *st)
 {
     return !st->search->is_exhausted && !st->search->closing && study_is_open(st) &&
            budget_allows_trial(st);
@@ -121,7 +121,7 @@ int live_create(struct study *st, struct actions *out, struct err *err)
     struct config c;
 
     CHECK(st->search && !st->is_deterministic);
-    if (!may_create(st))
+    if (!live_may_create(st))
         return 0;
     int rc = propose_next(st, number, &c, &source, out, err);
     if (rc < 0 || rc == AHEAD_LATER)
@@ -167,7 +167,7 @@ int64_t live_room(const struct study *st)
 {
     int64_t room = 0;
 
-    if (st->is_deterministic || !may_create(st))
+    if (st->is_deterministic || !live_may_create(st))
         return 0;
     room = places(st) - st->n_queue - st->count[TS_RUNNING];
     if (st->spec.budget_trials)
@@ -180,7 +180,7 @@ static int confirm_one(struct study *st, struct actions *out, struct err *err)
 {
     int64_t number = 0;
     struct config c;
-    int rc = may_create(st) && !ahead_is_open(st) ? confirm_wanted(st, &number, &c, err) : 0;
+    int rc = live_may_create(st) && !ahead_is_open(st) ? confirm_wanted(st, &number, &c, err) : 0;
 
     if (rc != 1)
         return rc;
@@ -200,7 +200,7 @@ int live_fill(struct study *st, int want, struct actions *out, struct err *err)
         return rc;
     hold(st, out);
     rc = resume_one(st, false, out, err);
-    if (rc == 0 && may_create(st) && propose_must_wait(st, st->n_trials + 1))
+    if (rc == 0 && live_may_create(st) && propose_must_wait(st, st->n_trials + 1))
         return out->n > 0;
     if (rc == 0)
         rc = live_create(st, out, err);
@@ -291,7 +291,7 @@ static int finish(struct actions *out, const char *why, bool is_cut)
 
 int live_next(struct study *st, struct actions *out, struct err *err)
 {
-    bool closing = !may_create(st);
+    bool closing = !live_may_create(st);
     int rc = 0;
 
     CHECK(!st->is_deterministic && st->n_happened == 0); /* decided with all that is known */

@@ -30,6 +30,8 @@ int64_t live_parallel(const struct study *st);
 /* How many more trials may be made now, beside those that are queued or running; 0 for a deterministic study, which makes
  * them by its plan. */
 int64_t live_room(const struct study *st);
+/* Whether new trials may be made at all: the search goes on, and the number of trials allows it. */
+bool live_may_create(const struct study *st);
 
 /* Replay (serve/replay.c): the journal's lines in their order, each told again. */
 int live_recreate(struct study *st, int64_t number, struct err *err);

@@ -28,6 +28,7 @@ struct uploads;
 struct rubbish;
 struct damage;
 struct predictor;
+struct pools;
 struct serve;
 
 /* Counters since the start of the process; GET /metrics shows them (api/service.c). */
@@ -109,6 +110,7 @@ struct ctl {
     struct uploads *uploads;     /* files/upload.c */
     struct rubbish *rubbish;     /* files/rubbish.c */
     struct predictor *predictor; /* serve/predict.c; NULL before the first request */
+    struct pools *pools;         /* pool/pool.c; NULL = none are configured */
     bool is_backing_up;          /* files are being copied: none is deleted (api/service.c) */
     bool had_leases; /* at the start: runners may still name blobs that the last process promised */
 };

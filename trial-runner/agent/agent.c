@@ -24,8 +24,9 @@
 
 #define NUMERIC_SIG "assay-1/cpu"
 /* FIRST_PAUSE_MS: a controller that restarts is back within milliseconds. CALL_MIN_MS: the shortest
- * limit for a call, for slow machines. EVENTS_MAX: messages in one report. */
-enum { FIRST_PAUSE_MS = 20, CALL_MIN_MS = 2000, EVENTS_MAX = 512 };
+ * limit for a call, for slow machines. EVENTS_MAX: messages in one report. NEED_LOOK_MS: how often a
+ * runner that may end by itself looks whether it is still needed. */
+enum { FIRST_PAUSE_MS = 20, CALL_MIN_MS = 2000, EVENTS_MAX = 512, NEED_LOOK_MS = 250 };
 
 struct agent {
     struct agent_conf c;
@@ -37,7 +38,8 @@ struct agent {
     int64_t lease_ms, renewed_ms; /* the lease runs out lease_ms after renewed_ms */
     struct http_call *hello, *report;
     struct backoff backoff;
-    struct loop_timer *again, *pump, *renew, *expire, *drain_end;
+    struct loop_timer *again, *pump, *renew, *expire, *drain_end, *need;
+    int64_t started_ms, busy_ms; /* busy_ms: when it last held work, or started */
     int max_events; /* of a report; 1 while looking for the message that the controller refuses */
     bool renew_due;
     bool draining;      /* agent_drain was called */
@@ -371,6 +373,30 @@ void agent_drain(struct agent *a)
     pump_soon(a);
 }
 
+/* ---- whether it is still needed ---- */
+
+/* A runner that a cluster's scheduler started ends when nobody needs it, because its place costs
+ * others theirs. Nobody needs to tell it, so that it also ends after the controller is gone. */
+static void on_need(void *arg)
+{
+    struct agent *a = arg;
+    const struct runner_conf *conf = a->c.conf;
+    int64_t now = now_ms(a), away = now - MAX(a->renewed_ms, a->started_ms);
+
+    if (outbox_first(a->outbox))
+        a->busy_ms = now;
+    if (a->draining)
+        return;
+    if (conf->idle_exit_ms > 0 && now - a->busy_ms > conf->idle_exit_ms)
+        log_info("runner.idle for_ms=%" PRId64, now - a->busy_ms);
+    else if (conf->away_exit_ms > 0 && away > conf->away_exit_ms)
+        log_warn("runner.forsaken for_ms=%" PRId64 " note=\"the controller does not answer\"",
+                 away);
+    else
+        return;
+    agent_drain(a);
+}
+
 /* ---- life ---- */
 
 static void session_make(struct agent *a)
@@ -425,6 +451,9 @@ struct agent *agent_new(const struct agent_conf *conf, struct err *err)
                                                   .arg = a });
     a->renew = loop_timer_new(l, INT32_MAX, 0, on_renew, a);
     a->expire = loop_timer_new(l, INT32_MAX, 0, on_expire, a);
+    a->started_ms = a->busy_ms = clk_now_ms(loop_clk(l));
+    if (conf->conf->idle_exit_ms > 0 || conf->conf->away_exit_ms > 0)
+        a->need = loop_timer_new(l, NEED_LOOK_MS, NEED_LOOK_MS, on_need, a);
     for (int i = 0; i < conf->n_devices; i++) {
         a->polls[i] = lease_poll_of(a, i, err);
         if (!a->polls[i]) {
@@ -451,5 +480,6 @@ void agent_free(struct agent *a)
     loop_timer_free(a->renew);
     loop_timer_free(a->expire);
     loop_timer_free(a->drain_end);
+    loop_timer_free(a->need);
     mem_free(a);
 }

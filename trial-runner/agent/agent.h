@@ -1,8 +1,9 @@
 /* agent.h - the supervisor's conversation with the controller. It registers this runner, asks for
  * work with one long poll per device, and sends reports, which also renew the leases. It stops
  * trials when the lease has run out, and it hands everything back when it is drained. If the
- * controller cannot be reached, it tries again for ever. Only if the controller refuses its token
- * does it end the loop, because then asking again cannot help. main.c owns the one agent. */
+ * controller cannot be reached, it tries again for ever, or as long as conf->away_exit_ms says. It
+ * also ends, in order, after conf->idle_exit_ms without work. If the controller refuses its token
+ * it ends the loop at once, because then asking again cannot help. main.c owns the one agent. */
 #ifndef TRIAL_RUNNER_AGENT_AGENT_H
 #define TRIAL_RUNNER_AGENT_AGENT_H
 

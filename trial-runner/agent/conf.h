@@ -27,6 +27,7 @@ struct runner_conf {
     int64_t lease_wait_ms;
     int64_t slice_ms, slice_grace_ms, checkpoint_ms;
     int64_t drain_ms, backoff_max_ms;
+    int64_t idle_exit_ms, away_exit_ms; /* 0 = it never ends by itself */
     bool allow_command;
     char *command_uids;                   /* "FIRST-LAST" or NULL */
     int64_t command_uid, command_uid_end; /* the same as numbers; 0 = programs run as we do */

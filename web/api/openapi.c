@@ -307,6 +307,21 @@ static const struct schema schemas[] = {
       "\"draining\",\"quarantined\",\"lost\"]},\"alive\":{\"type\":\"boolean\"},\"last_seen\":{\"type\":"
       "\"integer\"}}}" },
     { "RunnerList", JSON, LIST("runners", REF("Runner")) },
+    { "Pool", JSON,
+      "{\"type\":\"object\",\"required\":[\"name\",\"state\",\"why\",\"min\",\"max\",\"wanted\","
+      "\"jobs\"],\"properties\":{\"name\":" STR
+      ",\"state\":{\"type\":\"string\",\"enum\":[\"unreachable\",\"failing\",\"waiting\","
+      "\"starting\",\"full\",\"running\",\"idle\"]},\"why\":" STR
+      ",\"min\":{\"type\":\"integer\"},\"max\":{\"type\":\"integer\"},\"devices\":{\"type\":"
+      "\"integer\"},\"wanted\":{\"type\":\"integer\"},\"running\":{\"type\":\"integer\"},"
+      "\"pending\":{\"type\":\"integer\"},\"submitted\":{\"type\":\"integer\"},\"jobs\":" ITEMS(
+          "{\"type\":\"object\",\"required\":[\"job\",\"state\",\"node\",\"runner\"],\"properties\":{"
+          "\"job\":" STR ",\"state\":{\"type\":\"string\",\"enum\":[\"pending\",\"late\","
+          "\"running\",\"leaving\"]},\"slurm_state\":" STR ",\"reason\":" STR ",\"node\":" STR
+          ",\"kept\":{\"type\":\"boolean\"},\"runner\":" ID_OR_NULL "}}") "}}" },
+    { "PoolList", JSON,
+      "{\"type\":\"object\",\"required\":[\"pools\"],\"properties\":{\"pools\":" ITEMS(
+          REF("Pool")) "}}" },
     { "Health", JSON, "{\"type\":\"object\"}" },
     { "Session", JSON,
       "{\"type\":\"object\",\"required\":[\"role\",\"name\",\"session\"],\"properties\":{\"role\":" STR

@@ -112,6 +112,13 @@ static int runner_list(struct web_req *r, struct err *err)
     return web_json(r, 200, out);
 }
 
+static int pool_list(struct web_req *r, struct err *err)
+{
+    json_t *out = NULL;
+
+    return ctl_pools(r->ctl, &out, err) < 0 ? -1 : web_json(r, 200, out);
+}
+
 static int act(struct web_req *r, const char *verb, struct err *err)
 {
     json_t *out = NULL;
@@ -148,5 +155,7 @@ static const struct web_route routes[] = {
       NULL, "Give the runner no more work", NULL, "Runner" },
     { WEB_POST, "/api/v1/runners/{runner}/enable", runner_enable, WEB_USERS,
       WEB_WRITE | WEB_JSON_MAY, NULL, "Give the runner work again", NULL, "Runner" },
+    { WEB_GET, "/api/v1/pools", pool_list, WEB_VIEWERS, 0, NULL,
+      "List pools, whose runners a cluster's scheduler starts", NULL, "PoolList" },
 };
 const struct web_table web_runner_table = { routes, ARRAY_LEN(routes) };
