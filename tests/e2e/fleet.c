@@ -479,6 +479,7 @@ struct fleet *fleet_start(const struct fleet_conf *conf, struct ledger *ledger)
     CHECK(f->base && conf->group <= FLEET_GROUP);
     while (doors < FLEET_DOORS && conf->doors[doors])
         doors++;
+    CHECK(doors > 0);
     for (int i = 0; i < conf->runners; i++) {
         f->peers[i] = (struct peer){ .fleet = f, .index = i, .door = conf->doors[i % doors] };
         f->peers[i].timer = evtimer_new(f->base, on_timer, &f->peers[i]);
