@@ -103,7 +103,9 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SECONDARY:
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
-.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask formats-peers kubernetes-peers slurm-peers ansible-peers bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
+.PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask \
+        bench-best test-chaos test-training formats-peers kubernetes-peers slurm-peers ansible-peers \
+        bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables manual install uninstall deb check-deb check-image clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
@@ -266,6 +268,22 @@ build-tests: $(TESTS) $(if $(SCRIPTS),all $(if $(SAN),,$B/libassay-cuda-emulated
 run-tests: build-tests
 	@B=$B T='$(T)' SAN='$(SAN)' tests/run.sh $(SCRIPTS) $(TESTS)
 
+# What takes longer than `make test` should. test-chaos: 50 simulated runners, 10,000 trials and 60 acts of chaos, a quarter of an
+# hour; in the suite e2e/test_chaos runs a small one. test-training: scripts of scikit-learn and PyTorch as command studies; both
+# are installed once, of pinned versions, under build/training (5 GB); skipped where they cannot be.
+TRAINING_PYTHON ?= build/training/bin/python
+test-chaos:
+	@+$(AGAIN) all $B/tests/e2e/test_chaos
+	@ASSAY_CHAOS_RUNNERS=$${ASSAY_CHAOS_RUNNERS:-50} ASSAY_CHAOS_TRIALS=$${ASSAY_CHAOS_TRIALS:-10000} \
+	    ASSAY_CHAOS_ACTS=$${ASSAY_CHAOS_ACTS:-60} TEST_LIMIT=$${TEST_LIMIT:-3600} B=$B tests/run.sh $B/tests/e2e/test_chaos
+
+test-training:
+	@$(TRAINING_PYTHON) -c 'import sklearn, torch' 2>/dev/null || { python3 -m venv build/training && \
+	    build/training/bin/python -m pip install -q -r tests/e2e/requirements-training.txt; } >/dev/null 2>&1; \
+	    $(TRAINING_PYTHON) -c 'import sklearn, torch' 2>/dev/null || { echo "test-training: skipped, scikit-learn and PyTorch" \
+	    "are not here and cannot be installed"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }; \
+	    $(AGAIN) all && PYTHON=$(abspath $(TRAINING_PYTHON)) TEST_LIMIT=$${TEST_LIMIT:-3600} B=$B tests/run.sh tests/e2e/training.sh
+
 bench-%:
 	@+$(AGAIN) bench T=bench_$*
 
@@ -276,13 +294,18 @@ bench-%:
 # the step of a small convolutional network beside PyTorch. NET=searched: a searched mlp beside searched boosting on the shared tables;
 # NET=picks: what `assay fit` picks where trees are weak; both TIME=60s a search; ONLY="adult sine" = these tables or kinds.
 # ASK=1 = bench-ask: programs that share a study, beside Optuna of a pinned version, which is installed under build/peers-ask once.
+# BEST=1 = bench-best: the best value after 200 trials of five functions, beside Optuna's TPE and Gaussian process; that one needs
+# PyTorch (build/peers-best, 5 GB); WHO="ours tpe" leaves it out. Hours; one that was stopped goes on.
 PEERS_PYTHON ?= /usr/bin/python3
 NETS_PYTHON ?= build/peers/bin/python
 ASK_PYTHON ?= build/peers-ask/bin/python
+BEST_PYTHON ?= build/peers-best/bin/python
 ifneq ($(NET),)
 bench-peers: bench-nets
 else ifneq ($(ASK),)
 bench-peers: bench-ask
+else ifneq ($(BEST),)
+bench-peers: bench-best
 else
 bench-peers:
 	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
@@ -297,6 +320,13 @@ bench-ask:
 	    $(ASK_PYTHON) -c 'import optuna' 2>/dev/null || \
 	    { echo "bench-ask: skipped, Optuna is not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all && B=$B $(ASK_PYTHON) tests/bench/peers/ask.py
+
+bench-best:
+	@[ -x $(BEST_PYTHON) ] || { python3 -m venv build/peers-best && \
+	    $(BEST_PYTHON) -m pip install -q -r tests/bench/peers/requirements-best.txt; } >/dev/null 2>&1; \
+	    $(BEST_PYTHON) -c 'import optuna' 2>/dev/null || \
+	    { echo "bench-best: skipped, Optuna is not here and cannot be installed"; exit 0; }; \
+	    $(AGAIN) all && B=$B $(BEST_PYTHON) tests/bench/peers/best.py
 
 bench-nets:
 	@[ -x $(NETS_PYTHON) ] || { python3 -m venv build/peers && \

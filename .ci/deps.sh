@@ -10,6 +10,7 @@ zlib1g-dev liblzma-dev libzstd-dev liblz4-dev libsnappy-dev libpng-dev libjpeg62
 if [ "${1:-}" = dev ]; then
     want="$want clang clang-format clang-tidy llvm libclang-rt-14-dev lcov shellcheck git python3"
     want="$want mandoc zsh fish" # the manual pages and the completions are tried
+    want="$want libfaketime" # the date jumps in tests/e2e/test_chaos
     command -v systemd-analyze >/dev/null 2>&1 || want="$want systemd"
     command -v chromium >/dev/null 2>&1 || want="$want chromium"
     python3 -c 'import ensurepip, venv' 2>/dev/null || want="$want python3-venv"

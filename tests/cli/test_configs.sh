@@ -16,4 +16,8 @@ for verb in preview run submit; do
     ok "$verb of a table says that it is no spec" test "$(cat told)" = "assay: run/waveform.csv is no search spec: that has lines such as 'dataset: data.csv' and 'target: COLUMN'"
 done
 ok "one prediction per row" test "$(wc -l <p.csv)" -eq 401
+start_service alone
+for spec in configs/programs/*.yaml; do # they run in `make test-training`: what they import need not be here
+    ok "$spec is taken, with its file" "$ASSAY" submit "$spec"
+done
 finish

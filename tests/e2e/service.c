@@ -156,14 +156,13 @@ static int program_path(char *out, size_t size, struct err *err)
     return 0;
 }
 
-static int spawn(struct service *s, const char *const *argv, const char *fault, const char *log,
-                 pid_t *pid, struct err *err)
+/* env: NAME=VALUE, ends at NULL. */
+static int spawn(struct service *s, const char *const *argv, const char *const *env,
+                 const char *log, pid_t *pid, struct err *err)
 {
-    char path[400], program[400], setting[80];
-    const char *const env[] = { fault ? setting : NULL, NULL };
+    char path[400], program[400];
     int log_fd = -1, null_fd = -1, rc = -1;
 
-    (void)!snprintf(setting, sizeof setting, "ASSAY_FAULT=%s", fault ? fault : "");
     service_log_path(s, log, path, sizeof path);
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -190,8 +189,14 @@ static int spawn(struct service *s, const char *const *argv, const char *fault, 
 
 int service_start_controller(struct service *s, struct err *err)
 {
-    char lease[24], quarantine[24];
+    const char *env[ARRAY_LEN(s->conf.env) + 2] = { NULL };
+    char lease[24], quarantine[24], fault[80];
+    int n = 0;
 
+    for (; n < (int)ARRAY_LEN(s->conf.env) && s->conf.env[n]; n++)
+        env[n] = s->conf.env[n];
+    (void)!snprintf(fault, sizeof fault, "ASSAY_FAULT=%s", s->fault);
+    env[n] = s->fault[0] ? fault : NULL;
     (void)!snprintf(lease, sizeof lease, "%" PRId64, s->conf.lease_ms ? s->conf.lease_ms : 30000);
     (void)!snprintf(quarantine, sizeof quarantine, "%" PRId64 "ms",
                     s->conf.quarantine_ms ? s->conf.quarantine_ms : 60000);
@@ -199,7 +204,7 @@ int service_start_controller(struct service *s, struct err *err)
                            s->sock,       "--lease-ms", lease,   "--no-tcp",
                            "--parent-fd", "9",          "--dev", "--quarantine-ms",
                            quarantine,    NULL };
-    int rc = spawn(s, argv, s->fault[0] ? s->fault : NULL, "assayd", &s->controller, err);
+    int rc = spawn(s, argv, env, "assayd", &s->controller, err);
     s->may_die = s->fault[0] != '\0';
     s->fault[0] = '\0';
     return rc;

@@ -24,6 +24,7 @@ struct service_conf {
     int64_t quarantine_ms;         /* the first one of a device; 0 = 60000 */
     const char *runner_socket;     /* where runners dial (a proxy); NULL = the controller's */
     uint64_t seed;                 /* of the delays */
+    const char *env[4];            /* NAME=VALUE for the controller; the list ends at NULL */
 };
 struct service {
     struct service_conf conf;

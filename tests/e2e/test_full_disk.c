@@ -6,15 +6,12 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "tests/e2e/disk.h"
 #include "tests/e2e/feed.h"
 #include "tests/e2e/ledger.h"
 #include "tests/e2e/service.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 enum { DISK_BYTES = 24 << 20, STUDY_MS = 60000, FULL_MS = 3000, RECOVERY_MS = 10000 };
@@ -40,19 +37,6 @@ static void must(struct rig *r, int rc, const struct err *err, const char *what)
         give_up(r, what, err->text);
 }
 
-static bool mount_small(const char *path)
-{
-    char options[40];
-
-    (void)!snprintf(options, sizeof options, "size=%d,mode=0700", DISK_BYTES);
-    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("small", path, "tmpfs", 0, options) < 0) {
-        print_message("a small tmpfs cannot be mounted here: %s\n", strerror(errno));
-        return false;
-    }
-    return true;
-}
-
 static bool set_up(struct rig *r)
 {
     const struct service_conf conf = {
@@ -66,7 +50,7 @@ static bool set_up(struct rig *r)
     r->ledger = ledger_new();
     must(r, service_open(&r->s, &conf, &err), &err, "folder");
     must(r, io_mkdirs(r->s.data, 0700, &err), &err, "data folder");
-    if (!mount_small(r->s.data)) {
+    if (!disk_mount(r->s.data, DISK_BYTES)) {
         service_close(&r->s, false);
         ledger_free(r->ledger);
         return false;
@@ -97,31 +81,6 @@ static int64_t submit(struct rig *r, const char *name, int trials, struct err *e
     return rc == 0 ? id : -1;
 }
 
-/* To the last byte, and again what others give back meanwhile. */
-static void fill(struct rig *r)
-{
-    static char block[1 << 16];
-    char path[200];
-    ssize_t n = 0;
-
-    (void)!snprintf(path, sizeof path, "%s/filling", r->s.data);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
-    for (size_t size = sizeof block; size > 0; size /= 2) {
-        while ((n = write(fd, block, size)) > 0) {
-        }
-    }
-    close(fd);
-}
-
-static void make_room(struct rig *r)
-{
-    char path[200];
-
-    (void)!snprintf(path, sizeof path, "%s/filling", r->s.data);
-    unlink(path);
-}
-
 static bool says_full(const struct err *err)
 {
     return err->code == ERR_FULL && strlen(err->text) > 10;
@@ -148,7 +107,7 @@ static void check_full(struct rig *r)
     for (int i = 0; now_ms() < end || refused < 3; i++) {
         char name[32];
 
-        fill(r);
+        disk_fill(r->s.data);
         (void)!snprintf(name, sizeof name, "refused%d", i);
         err = (struct err){ 0 };
         if (upload(r, name, 100 + (uint64_t)i, &err) < 0) {
@@ -156,7 +115,7 @@ static void check_full(struct rig *r)
                 give_up(r, "an upload was refused with", err.text);
             refused++;
         }
-        fill(r);
+        disk_fill(r->s.data);
         err = (struct err){ 0 };
         if (submit(r, name, 3, &err) < 0 && !says_full(&err))
             give_up(r, "a study was refused with", err.text);
@@ -194,7 +153,7 @@ static void check_recovery(struct rig *r, int64_t study)
     bool is_over = false;
     int64_t before = ended_trials(r, study, &is_over), start = now_ms();
 
-    make_room(r);
+    disk_make_room(r->s.data);
     while (!is_over && ended_trials(r, study, &is_over) == before) {
         if (now_ms() - start > patience_ms(RECOVERY_MS))
             give_up(r, "with room again", "no trial ended for so long");
@@ -208,15 +167,15 @@ static void kill_on_full_disk(struct rig *r)
 {
     struct err err = { 0 };
 
-    fill(r);
+    disk_fill(r->s.data);
     service_kill_controller(&r->s);
-    fill(r);
+    disk_fill(r->s.data);
     must(r, service_start_controller(&r->s, &err), &err, "restart");
     int rc = service_wait(&r->s, 5000, &err);
     print_message("a controller started on a full disk %s%s\n",
                   rc == 0 ? "serves" : "says: ", rc == 0 ? "" : err.text);
-    fill(r);
-    make_room(r);
+    disk_fill(r->s.data);
+    disk_make_room(r->s.data);
     if (!service_is_up(&r->s))
         must(r, service_start_controller(&r->s, &err), &err, "restart");
     must(r, service_wait(&r->s, 20000, &err), &err, "after there was room again");
@@ -266,7 +225,7 @@ static void a_full_disk_loses_nothing_and_the_service_goes_on(void **state)
     ledger_check_folder(r.ledger, r.s.data, true);
     if (ledger_wrong(r.ledger))
         give_up(&r, "after all", ledger_wrong(r.ledger));
-    umount2(r.s.data, MNT_DETACH);
+    disk_unmount(r.s.data);
     client_free(r.client);
     ledger_free(r.ledger);
     service_close(&r.s, false);

@@ -9,6 +9,7 @@ programs to the end of the last one, its median over PAIRS runs, and its ratio t
 - sqlite: Optuna with its RDB storage on SQLite, its own settings
 
 TRIALS=2000, CLIENTS=8, SAMPLER=random (what is measured is the service) or tpe on both sides,
+OBJECTIVE=spin (it keeps a processor busy for 1 ms) or sleep (as one that waits for a GPU does),
 PAIRS=3, SQLITE_TRIALS: as many for SQLite, whose time grows with the number; the ratio compares
 seconds per trial. Imports and the making of the study are left out of every side: each program says
 that it is ready and then waits for the start.
@@ -32,14 +33,16 @@ SQLITE_TRIALS = int(os.environ.get("SQLITE_TRIALS", 0)) or TRIALS
 CLIENTS = int(os.environ.get("CLIENTS", 8))
 PAIRS = int(os.environ.get("PAIRS", 3))
 SAMPLER = os.environ.get("SAMPLER", "random")
+OBJECTIVE = os.environ.get("OBJECTIVE", "spin")
 
 
 def value(x: float, y: float) -> float:
     end = time.perf_counter() + 0.001
-    result = (x - 1) ** 2 + (y + 2) ** 2
+    if OBJECTIVE == "sleep":
+        time.sleep(0.001)
     while time.perf_counter() < end:
         pass
-    return result
+    return (x - 1) ** 2 + (y + 2) ** 2
 
 
 def wait_for_start() -> None:
@@ -134,7 +137,7 @@ def main() -> None:
     kinds = ["ours", "journal", "sqlite"]
     taken: dict[str, list[float]] = {k: [] for k in kinds}
     print(f"{CLIENTS} programs, {TRIALS} trials of 1 ms ({SQLITE_TRIALS} with SQLite), "
-          f"sampler {SAMPLER}, {PAIRS} runs of each in turn")
+          f"sampler {SAMPLER}, objective {OBJECTIVE}, {PAIRS} runs of each in turn")
     for _ in range(PAIRS):
         for kind in kinds:
             folder = Path(tempfile.mkdtemp(prefix="assay-bench-ask-"))
