@@ -45,6 +45,29 @@ double memory_growth(const struct study *st, const struct trial_mem *t)
     return t->growth > 0 ? t->growth : exp(fit->sum / (fit->n + 0.5));
 }
 
+/* Bytes that a row takes in a form of the table, of all folds where each has its own. */
+static int64_t form_row_bytes(const struct family_shape *s, enum family_form form)
+{
+    int64_t forms = s->by_fold ? MAX(s->folds, 1) : 1;
+
+    if (form == FF_BINS) /* bins are kept twice: row by row, and column by column */
+        return forms * ((s->columns + STRIDE - 1) / STRIDE * STRIDE + s->columns);
+    if (form == FF_DENSE)
+        return forms * NUMBER_BYTES * (((int64_t)s->encoded + STRIDE - 1) / STRIDE * STRIDE);
+    return form == FF_IMAGES ? family_image_values(&s->image) : 0;
+}
+
+/* A configuration that chooses something of the preparation trains on a form of its own. Trials with
+ * equal choices share one, which is not known here: this is the most that they take. */
+static bool has_own_form(const struct config *c)
+{
+    for (int i = 0; i < c->family->n_params; i++) {
+        if (c->family->params[i].axis == FA_PREP && c->params[i] > 0)
+            return true;
+    }
+    return false;
+}
+
 /* If training begins anew at the level that is run to, the models of the level before stay in
  * memory until then, because the trial must have a result at any time. */
 int64_t memory_of_trial(const struct study *st, const struct trial_mem *t,
@@ -59,6 +82,8 @@ int64_t memory_of_trial(const struct study *st, const struct trial_mem *t,
     int64_t bytes = level_bytes(st, &c, to, growth);
     if (from >= 1 && key_of(st, &c, from) != key_of(st, &c, to))
         bytes += level_bytes(st, &c, from, growth);
+    if (bytes > 0 && has_own_form(&c))
+        bytes += form_row_bytes(&st->problem.shape, c.family->form) * st->problem.data.rows;
     return bytes;
 }
 
@@ -73,13 +98,8 @@ int64_t memory_of_data(const struct study *st)
     /* The mapped file: a value of an image mostly takes one byte, and any other number four. */
     int64_t pixels = family_image_values(&s->image);
     row += NUMBER_BYTES * ((int64_t)s->columns - pixels) + pixels;
-    if (has[FF_IMAGES])
-        row += pixels;
-    int64_t forms = s->by_fold ? MAX(s->folds, 1) : 1;
-    if (has[FF_BINS]) /* bins are kept twice: row by row, and column by column */
-        row += forms * ((s->columns + STRIDE - 1) / STRIDE * STRIDE + s->columns);
-    if (has[FF_DENSE])
-        row += forms * NUMBER_BYTES * (((int64_t)s->encoded + STRIDE - 1) / STRIDE * STRIDE);
+    for (int form = 0; form <= FF_IMAGES; form++)
+        row += has[form] ? form_row_bytes(s, (enum family_form)form) : 0;
     return row * st->problem.data.rows;
 }
 

@@ -8,7 +8,7 @@
 #include "ml/math/fmath.h"
 
 /* A keyed hash (the finaliser of SplitMix64, Steele, Lea and Flood 2014): draws inside a tree,
- * whose key is Philox's. */
+ * and of rows (ml/prep/), whose key is Philox's. */
 FM_FN uint64_t rf_mix(uint64_t key, uint64_t tag)
 {
     uint64_t z = key + (tag + 1) * 0x9e3779b97f4a7c15ull;

@@ -211,6 +211,17 @@ static void frequencies_of(const struct sums *s, int variant, double all_rows, d
     }
 }
 
+static double new_share_of(const struct sums *s)
+{
+    double is_new = 0, rows = without(s->rows, -1);
+
+    for (int l = 0; l < s->n_levels; l++) {
+        for (int p = 0; p < PREP_PARTS; p++)
+            is_new += without(s->n[l], p) > 0 ? 0 : s->n[l][p];
+    }
+    return rows > 0 ? is_new / rows : 1;
+}
+
 static int sums_init(struct sums *s, int n_levels, struct err *err)
 {
     size_t bytes = ((size_t)n_levels + 2) * sizeof *s->n;
@@ -232,6 +243,7 @@ static int one_mean(const struct level_means_in *in, int k, struct scale unit, i
     if (sums_init(&s, n_levels, err) < 0)
         return -1;
     sums_add(in, in->classes ? in->classes[k] : -1, unit, level, &s);
+    out->new_share = new_share_of(&s);
     for (int v = 0; v < LEVEL_VARIANTS; v++) {
         means_of(&s, v, unit.unit, out->mean + (int64_t)k * (n_levels + 2) * LEVEL_VARIANTS);
         if (k == 0)

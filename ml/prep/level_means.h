@@ -45,6 +45,9 @@ struct level_means {
     /* [n_levels + 2][LEVEL_VARIANTS]: log2(1 + rows of the level), as if the rows counted were as
      * many as all_rows */
     double *frequency;
+    /* The share of training rows whose level no training row of another part has: they show models
+     * what a row of a new level looks like. */
+    double new_share;
 };
 /* classes: [n_means] the class whose share is taken; NULL = the target is taken as a number. train:
  * NULL = all rows. level_means_fini frees *out. */

@@ -2,8 +2,10 @@
 #include "ml/prep/level_state.h"
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "ml/prep/step.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,6 +82,21 @@ void level_state_classes(struct level_state *t, const struct prep_spec *spec)
     mem_free(count);
 }
 
+#define HIDDEN_KEY 0x68696464656eull /* "hidden" */
+#define LEAST_NEW  (1.0 / 32)
+
+/* Columns of many levels get new ones, and a table whose levels all have many rows cannot say how
+ * often. A model that never saw a row of a new level is lost there: it has learnt to lean on the
+ * level's mean and not on the other columns. So at least LEAST_NEW of the training rows show it a
+ * new level: those whose level has no row in the other parts, and where they are fewer, rows drawn
+ * by chance. Combinations of two columns come from levels that are known. */
+static void hidden_take(struct level_state *t, const struct level_rows *rows, double is_new)
+{
+    t->hidden = (struct prep_hidden){ .key = rng_mix(HIDDEN_KEY, (uint64_t)rows->col) };
+    if (t->n_levels >= STEP_MANY_LEVELS && !rows->other_map && is_new < LEAST_NEW)
+        t->hidden.share = (LEAST_NEW - is_new) / (1 - is_new);
+}
+
 static double rows_used(const struct prep_spec *spec)
 {
     double n = 0;
@@ -114,6 +131,7 @@ int level_state_take(struct level_state *t, const struct level_rows *rows,
         t->value[i] = m.mean[i * LEVEL_VARIANTS + PREP_PARTS];
     for (int64_t l = 0; l < levels; l++)
         t->value[levels * t->n_means + l] = m.frequency[l * LEVEL_VARIANTS + PREP_PARTS];
+    hidden_take(t, rows, m.new_share);
     level_means_fini(&m);
     return 0;
 }
@@ -133,6 +151,8 @@ void level_state_values(const struct level_state *t, const struct level_means *m
             continue;
         }
         int variant = fold->train[row] ? fold->target->part[row] : PREP_PARTS;
+        if (fold->train[row] && level < t->n_levels && prep_is_hidden(t->hidden, row))
+            level = t->n_levels + 1;
         const double *table =
             part < t->n_means ? m->mean + levels * part * LEVEL_VARIANTS : m->frequency;
         out[i] = table[level * LEVEL_VARIANTS + variant];

@@ -18,6 +18,8 @@ struct level_state {
     char **labels;
     /* [n_means + 1][n_levels + 2]: by part; the last part is the frequency */
     double *value;
+    /* the training rows that are shown with a new level; not saved: other tables have none */
+    struct prep_hidden hidden;
 };
 
 void level_state_free(struct level_state *t); /* t too; NULL does nothing */

@@ -152,7 +152,9 @@ int prep_source_take(struct prep *p, const struct frame *f, int col)
 
 bool prep_input_is_by_fold(const struct prep *p, int input)
 {
-    return p->cols[input].step >= 0 && p->steps[p->cols[input].step].ops->is_by_fold;
+    const struct prep_col *c = &p->cols[input];
+
+    return c->step >= 0 ? p->steps[c->step].ops->is_by_fold : c->hidden.share > 0;
 }
 
 bool prep_is_by_fold(const struct prep *p)

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "ml/cpu/column.h"
+#include "ml/prep/level_state.h"
 #include "ml/prep/prep_private.h"
 #include "ml/prep/step.h"
 
@@ -395,11 +396,22 @@ static void hide_levels(struct prep *p)
     }
 }
 
+/* A row that hides the level from its means hides it altogether. */
+static void hide_rows(struct prep *p)
+{
+    for (int i = 0; i < p->n_steps; i++) {
+        if (p->steps[i].ops == &step_levels)
+            p->cols[p->sources[p->steps[i].source[0]].input].hidden =
+                ((const struct level_state *)p->steps[i].state)->hidden;
+    }
+}
+
 static int fit_inputs(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
 {
     if (fit_cols(f, p, spec, err) < 0 || step_fit_all(spec, p, err) < 0 ||
         fit_derived(f, p, spec, err) < 0)
         return -1;
+    hide_rows(p);
     if (spec->choice.of[PREP_OF_LEVELS] == LEVELS_MEANS)
         hide_levels(p);
     if (p->n_cols == 0)

@@ -52,6 +52,14 @@ enum prep_scale {
     PREP_RANKS,
     PREP_SCALES
 };
+/* Training rows whose level models see as new, so that they learn what to do without it: this share
+ * of them, by chance (prep_is_hidden). */
+struct prep_hidden {
+    double share;
+    uint64_t key;
+};
+bool prep_is_hidden(struct prep_hidden h, int64_t row);
+
 /* An input. */
 struct prep_col {
     char *name;
@@ -75,6 +83,8 @@ struct prep_col {
     /* Of a categorical column: levels by frequency, equal ones by text. */
     int n_levels;
     char **levels;
+    /* of a column that has means of the target; else its share is 0 */
+    struct prep_hidden hidden;
     /* the first n_hot levels have a dense column of their own */
     int n_hot;
     /* one more column stands for all other levels */

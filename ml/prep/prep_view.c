@@ -5,6 +5,7 @@
  * is made, but for prep_view_shuffle: any number of threads may read one. */
 #include "base/bisect.h"
 #include "base/mem.h"
+#include "ml/math/forest_math.h"
 #include "ml/prep/prep_private.h"
 #include "ml/prep/step.h"
 
@@ -253,6 +254,11 @@ void prep_source_levels(const struct prep_view *v, int source, int64_t from, int
 
 /* ---- rows of inputs ---- */
 
+bool prep_is_hidden(struct prep_hidden h, int64_t row)
+{
+    return h.share > 0 && (double)(rf_mix(h.key, (uint64_t)row) >> 11) * 0x1p-53 < h.share;
+}
+
 void prep_view_numbers(const struct prep_view *v, int input, int64_t from, int64_t n, double *out)
 {
     const struct prep_col *c = &v->prep->cols[input];
@@ -268,9 +274,15 @@ void prep_view_numbers(const struct prep_view *v, int input, int64_t from, int64
 
 void prep_view_levels(const struct prep_view *v, int input, int64_t from, int64_t n, int32_t *out)
 {
+    struct prep_hidden hidden = v->prep->cols[input].hidden;
+
     prep_source_levels(v, v->prep->cols[input].source, from, n, out);
     for (int64_t i = 0; i < n; i++)
         out[i] = MAX(out[i], -1);
+    for (int64_t i = 0; i < n && v->fold && hidden.share > 0; i++) {
+        if (v->fold->train[from + i] && prep_is_hidden(hidden, from + i))
+            out[i] = -1;
+    }
 }
 
 int prep_view_shuffle(struct prep_view *v, int column, const int32_t *order, struct err *err)

@@ -45,6 +45,22 @@ static void a_level_takes_what_its_folds_take(void **state)
     rig_close(&r);
 }
 
+static void a_preparation_of_its_own_takes_a_form_of_its_own(void **state)
+{
+    static const char own[] = "{\"family\":\"boost\",\"learning_rate\":0.2,\"prep_pairs\":\"off\"}";
+    struct rig r;
+
+    (void)state;
+    rig_open(&r);
+    struct study *st = study_of(&r);
+    const struct family_shape *s = &st->problem.shape;
+    int64_t more = bytes_of(st, own, 0, 3) - bytes_of(st, quick, 0, 3),
+            bins = st->problem.data.rows * (s->columns + (s->columns + 15) / 16 * 16);
+    assert_true(bins > 0);
+    assert_int_equal(more, bins * (s->by_fold ? s->folds : 1));
+    rig_close(&r);
+}
+
 static void trials_teach_how_long_fits_grow(void **state)
 {
     static const double growths[] = { 1.8, 2.5, 2.2, 3.4, 2.6, 2.4 };
@@ -152,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_level_takes_what_its_folds_take),
+        cmocka_unit_test(a_preparation_of_its_own_takes_a_form_of_its_own),
         cmocka_unit_test(trials_teach_how_long_fits_grow),
         cmocka_unit_test(a_reported_growth_is_kept_in_the_row_and_survives_a_restart),
         cmocka_unit_test(no_more_is_promised_than_there_is),
