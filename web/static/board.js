@@ -17,7 +17,8 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
   const look = {
     decimals: { score: 4, test_score: 4 },
     scale: { lo: 0, hi: 1 },
-    isNew: (r) => r.rank === null && Number.isFinite(r.score)
+    isNew: (r) => r.rank === null && Number.isFinite(r.score),
+    weights: new Map()
   };
   let opened = null, openedHeight = 0, told = '', emptyText = 'Asking…';
 
@@ -256,6 +257,12 @@ export function makeBoard({caption, trials, onOpen, onVariant, onSight, onTestOr
       settle();
     },
     redraw: draw,
+    /** Marks the members of the ensemble that ships: {number, weight} of each. */
+    mark(members) {
+      if (members.length === 0 && look.weights.size === 0) return;
+      look.weights = new Map(members.map((m) => [m.number, m.weight]));
+      draw();
+    },
     say(text) {
       emptyText = text;
       draw();

@@ -3,7 +3,7 @@
 // when that text has changed (patch in dom.js).
 
 import {h, s} from './dom.js';
-import {bytes, clamp, count, fixed, micros, nanos, NONE} from './format.js';
+import {bytes, clamp, count, fixed, micros, nanos, NONE, percent} from './format.js';
 import {reasonText, reasonWord} from './why.js';
 
 /** The last score that a trial reported when it has no place on the board. */
@@ -25,6 +25,13 @@ function levelCell(r) {
   const ticks =
       Array.from({ length: r.max_level }, (_, i) => h('i', { class: i < level ? 'on' : null }));
   return [h('span', { class: 'levels', 'aria-hidden': 'true' }, ticks), text];
+}
+
+/** How much a trial counts in the ensemble that ships; null = it is no member. */
+function weightOf(weight) {
+  if (weight === undefined) return null;
+  return h(
+      'span', { class: 'weight', title: 'Weight in the ensemble that ships' }, percent(weight, 1));
 }
 
 /** Makes "0.9312 ± 0.0021" with as many decimals as the column has. */
@@ -109,7 +116,8 @@ function rankCell(r, look) {
  * - key: the field of a row to sort by.
  * - of, draw: see the top of this file.
  *
- * `look` is {decimals, scale, isNew}. The cell with the trial's number is drawn by board.js.
+ * `look` is {decimals, scale, isNew, weights}, the last by trial of the ensemble that ships. The
+ * cell with the trial's number is drawn by board.js.
  */
 export const columns = [
   {
@@ -127,8 +135,8 @@ export const columns = [
     name: 'Family',
     dir: 1,
     cell: 'family',
-    of: (r) => r.family,
-    draw: (r) => r.family
+    of: (r, look) => `${r.family} ${look.weights.get(r.number) ?? ''}`,
+    draw: (r, look) => [r.family, weightOf(look.weights.get(r.number))]
   },
   {
     key: 'score',

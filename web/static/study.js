@@ -239,6 +239,7 @@ export function studyView(root, [ref], showError) {
     const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
     const ships = study.result?.ensemble?.ships ? study.result.ensemble : null;
+    board.mark(ships?.members ?? []);
     const test = Number.isFinite(result?.test_score) ? ships ?? result : best;
     const shown = ships ?? best;
     patch(facts.score.dd, `${shown.score} ${shown.se}`, () => scoreText(shown.score, shown.se));
