@@ -75,7 +75,7 @@ int recover_all(struct ctl *ctl, struct err *err)
         store_study_each(ctl->store, unfinished, true, 0, MAX_STUDIES, on_study, &ids, err) < 0)
         goto out;
     for (int i = ids.n - 1; i >= 0; i--) { /* oldest first */
-        if (!load_start_takes(ctl, ids.list[i]))
+        if (!load_start_takes(ctl, ids.list[i], LOAD_START_MANY))
             load_one(ctl, ids.list[i]);
     }
     rc = settle(ctl, err);

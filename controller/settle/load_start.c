@@ -20,8 +20,6 @@
 
 #include <inttypes.h>
 
-enum { MANY = 20000 }; /* trials; reading fewer takes the loop less than half a second */
-
 struct start_job {
     struct start_job *next;
     struct ctl *ctl; /* NULL = it is gone */
@@ -103,12 +101,12 @@ static void drop(void *arg)
     job_free(arg);
 }
 
-bool load_start_takes(struct ctl *ctl, int64_t study)
+bool load_start_takes(struct ctl *ctl, int64_t study, int64_t many)
 {
     struct start_job *j = NULL;
     int64_t last = 0;
 
-    if (!ctl->loop || store_trial_last(ctl->store, study, &last, NULL) < 0 || last < MANY)
+    if (!ctl->loop || store_trial_last(ctl->store, study, &last, NULL) < 0 || last < many)
         return false;
     j = mem_zalloc(sizeof *j);
     j->ctl = ctl;

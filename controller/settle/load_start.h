@@ -8,8 +8,11 @@
 
 #include "controller/state/ctl.h"
 
-/* Whether the study is large enough to be read beside the loop; it then is on the list. */
-bool load_start_takes(struct ctl *ctl, int64_t study);
+enum { LOAD_START_MANY = 20000 }; /* trials; reading fewer takes the loop less than half a second */
+
+/* Whether the study has so many trials that it should be read beside the loop; it then is on the
+ * list. */
+bool load_start_takes(struct ctl *ctl, int64_t study, int64_t many);
 /* Begins to read those on the list. The loop's pool must have its threads. */
 void load_start_begin(struct ctl *ctl);
 void load_start_free_all(struct ctl *ctl); /* the controller ends */
