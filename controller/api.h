@@ -99,10 +99,12 @@ struct ctl;
 struct loop;
 
 /* Calls on_done once, when this turn's transaction has been committed (ok), or could not be (not
- * ok: nothing of the turn has happened, and the answer is 503). A request that only reads need not
- * wait for this. */
+ * ok: nothing of the turn has happened, and the answer is 503). */
 void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
                       void *arg);
+/* Whether memory and rows hold something that a power cut could still undo. What a reading request
+ * tells must wait for it like an answer that reports a change. */
+bool ctl_owes_commit(const struct ctl *ctl);
 /* One request is one savepoint: begin is called before the handler and end after it, with keep =
  * true if the handler succeeded. If it failed, everything that it changed is undone, in the rows
  * and in memory. */

@@ -20,6 +20,7 @@
 #include "controller/serve/auth.h"
 #include "controller/serve/housekeep.h"
 #include "controller/serve/turn.h"
+#include "controller/settle/load_start.h"
 #include "controller/state/ctl.h"
 #include "store/backup.h"
 #include "web/server.h"
@@ -332,7 +333,7 @@ static int open_door(struct daemon *d, struct err *err)
     int rc = auth_first_token(d->ctl, err);
     if (ctl_request_end(d->ctl, rc == 0, rc == 0 ? err : NULL) < 0)
         rc = -1;
-    if (rc < 0 || store_turn_commit(d->ctl->store, err) < 0 ||
+    if (rc < 0 || ctl_turn_finish(d->ctl, err) < 0 ||
         ctl_link_new(d->ctl, NULL, NULL, code, err) < 0)
         return -1;
     printf("assayd: %s  page: %s/open?code=%s  token: %s/admin-token\n", address, address, code,
@@ -372,6 +373,7 @@ static int start(struct daemon *d, struct err *err)
     if (!d->ctl)
         return -1;
     loop_pool_start(d->loop, POOL_THREADS);
+    load_start_begin(d->ctl);
     d->web = web_new(d->ctl, d->loop, &web, err);
     if (!d->web || signals(d, err) < 0 || open_door(d, err) < 0)
         return -1;
@@ -398,7 +400,7 @@ static void finish(struct daemon *d)
     web_free(d->web);
     pools_free(d->pools);
     if (d->ctl)
-        ctl_turn_end(d->ctl);
+        (void)ctl_turn_finish(d->ctl, NULL);
     ctl_free(d->ctl);
     loop_free(d->loop);
 }

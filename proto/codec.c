@@ -69,6 +69,17 @@ static json_t *json_text_new(const char *text)
     return j;
 }
 
+/* Takes the value that the caller has parsed already, or parses the text. */
+static json_t *json_value_new(const struct codec_field *f, const void *src)
+{
+    const char *text = *(char *const *)member_const(src, f);
+    json_t *known = NULL;
+
+    if (f->count_off)
+        known = *(json_t *const *)(const void *)((const char *)src + f->count_off);
+    return known ? json_incref(known) : text ? json_text_new(text) : NULL;
+}
+
 static json_t *elements_new(const struct codec_field *f, const void *first, int n)
 {
     json_t *list = json_array();
@@ -107,7 +118,7 @@ static json_t *value_new(const struct codec_field *f, const void *src)
     case CODEC_TEXT:
         return *(char *const *)p ? string_new(*(char *const *)p) : NULL;
     case CODEC_JSON:
-        return *(char *const *)p ? json_text_new(*(char *const *)p) : NULL;
+        return json_value_new(f, src);
     case CODEC_OBJ:
         return codec_json_new(f->sub, p);
     case CODEC_ARRAY:

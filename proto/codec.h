@@ -26,7 +26,8 @@ enum codec_type {
     CODEC_ENUM,  /* enum of the size of int, named by names[0..max] */
     CODEC_TEXT,  /* char * on the heap, at most max bytes; NULL = absent */
     CODEC_JSON,  /* char * on the heap: the text of a JSON object, which is nested in the message.
-                   After decoding, its keys are sorted and it has no spaces */
+                   After decoding, its keys are sorted and it has no spaces. Where count_off is not
+                   0, a const json_t * may stand there: the same as a value, for encoding */
     CODEC_OBJ,   /* a struct inside this one, described by sub */
     CODEC_ARRAY, /* an array inside the struct: at most max elements, their count at count_off */
     CODEC_LIST,  /* the same, in an array on the heap */
@@ -103,6 +104,10 @@ void codec_fini(const struct codec_table *t, void *dst);
 #define F_JSON(S, m, need, hi)                               \
     {                                                        \
 #m, CODEC_JSON, need, CODEC_AT(S, m), 0, hi, 0, 0, 0 \
+    }
+#define F_JSON_KNOWN(S, m, value_m, need, hi)                                          \
+    {                                                                                  \
+#m, CODEC_JSON, need, CODEC_AT(S, m), 0, hi, 0, 0, offsetof(struct S, value_m) \
     }
 #define F_OBJ(S, m, need, t)                               \
     {                                                      \

@@ -138,10 +138,14 @@ static const struct codec_field data_fields[] = {
 static const struct codec_table data_table = TABLE(data_fields, NULL);
 
 static const struct codec_field trial_fields[] = {
-    F_I64(msg_trial, trial, REQ, 1, INT64_MAX), F_I64(msg_trial, fence, REQ, 1, INT64_MAX),
-    F_JSON(msg_trial, config, REQ, CONFIG_MAX), F_U64(msg_trial, seed, REQ),
-    F_INT(msg_trial, from, OPT, 0, LEVEL_MAX),  F_INT(msg_trial, to, REQ, 1, LEVEL_MAX),
-    F_SHA(msg_trial, checkpoint, OPT),          F_F64(msg_trial, growth),
+    F_I64(msg_trial, trial, REQ, 1, INT64_MAX),
+    F_I64(msg_trial, fence, REQ, 1, INT64_MAX),
+    F_JSON_KNOWN(msg_trial, config, config_json, REQ, CONFIG_MAX),
+    F_U64(msg_trial, seed, REQ),
+    F_INT(msg_trial, from, OPT, 0, LEVEL_MAX),
+    F_INT(msg_trial, to, REQ, 1, LEVEL_MAX),
+    F_SHA(msg_trial, checkpoint, OPT),
+    F_F64(msg_trial, growth),
 };
 static const struct codec_table trial_table = TABLE(trial_fields, NULL);
 

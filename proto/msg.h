@@ -93,6 +93,8 @@ enum { MSG_MAX_RANKS = 64, MSG_ADDRESS = 96 };
 struct msg_trial {
     int64_t trial, fence;
     char *config; /* JSON object text: {"family":"boost",...}; heap */
+    /* The same as a value, where the sender has it; NULL = not; borrowed. Not decoded. */
+    const json_t *config_json;
     uint64_t seed;
     int from, to;                /* levels of the family's ladder; from 0 = nothing is done yet */
     char checkpoint[SHA256_HEX]; /* to start from; "" = none */

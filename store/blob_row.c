@@ -208,7 +208,7 @@ static int drop(struct store *s, const char *dir, const char *sha256, struct err
     query_text(&q, ":sha256", sha256);
     if (query_run(&q, err) < 0)
         return -1;
-    s->blob_rows_dropped = true;
+    s->dropped_in = s->n_commits + 1; /* the open turn's */
     if (blob_path(dir, sha256, path, sizeof path, NULL) < 0 || !file_mark_get(path, &g.mark))
         return 0; /* there is no file to remove later */
     str_copy(g.sha256, sizeof g.sha256, sha256);
@@ -277,7 +277,7 @@ int store_blob_collect(struct store *s, const char *dir, const struct blob_judge
     *bytes = 0;
     /* While this turn has deleted rows, the rows that are read are not the committed ones, so no
      * file is removed before the turn has been committed. */
-    if (!s->blob_rows_dropped &&
+    if (s->dropped_in <= s->n_durable &&
         (gone_collect(s, dir, bytes, err) < 0 || folders_collect(s, dir, judge, bytes, err) < 0))
         return err_wrap(err, "collect");
     return rows_collect(s, dir, judge, err) < 0 ? err_wrap(err, "collect") : 0;

@@ -10,6 +10,7 @@
 #include "base/fault.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 
 /* How long SQLite waits for a lock of another connection (backup, checkpoint, a debug command)
@@ -77,9 +78,19 @@ int db_setup_i64(sqlite3 *db, enum setup_id id, int64_t *out, struct err *err)
     return rc == SQLITE_OK ? 0 : -1;
 }
 
+/* SQLite's own counts of memory cost a lock at each allocation, and nobody reads them. Before the
+ * first connection of the process only. */
+static void sqlite_begin(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 sqlite3 *db_open(const char *path, const char *vfs, int flags, struct err *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     sqlite3 *db = NULL;
+
+    pthread_once(&once, sqlite_begin);
     int rc = FAULT("store.open") ? SQLITE_CANTOPEN
                                  : sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, vfs);
 

@@ -1,11 +1,12 @@
 /* impl.h - private to store/: the struct of the open store, the list of its statements, and the
  * functions that the files of store/ share.
  *
- * Which file changes which fields: turn.c the turn's (turn_*, broken_code, depth, journal_was),
+ * Which file changes which fields: turn.c the turn's (turn_*, broken_code, depth, journal_was, the
+ * counts of commits, journal_committed, journal_durable),
  * journal.c journal_last, query.c the statements' (stmt, is_busy, param), blob_row.c the collection's
- * (gone, loose_after, folder, blob_rows_dropped), and store.c the rest. Three exceptions: turn.c
- * sets journal_last back when something is undone and ends blob_rows_dropped with the turn, and
- * query.c's store_fail marks a turn as broken. */
+ * (gone, loose_after, folder, dropped_in), and store.c the rest. Three exceptions: turn.c sets
+ * journal_last and dropped_in back when something is undone, and query.c's store_fail marks a turn
+ * as broken. */
 #ifndef STORE_IMPL_H
 #define STORE_IMPL_H
 
@@ -47,7 +48,13 @@ struct store {
     /* SQLite has rolled the turn back by itself, so nothing more may be written in it. */
     bool turn_is_broken;
     enum err_code broken_code; /* the error that broke the turn */
-    bool blob_rows_dropped;    /* in this turn; their files stay until it is committed */
+    /* Commits of this process, and how many of them are durable. */
+    int64_t n_commits, n_durable;
+    int64_t
+        dropped_in; /* the commit that drops rows of blobs: their files stay until it is durable */
+    bool is_sync_apart; /* commits do not wait for the disk (store_sync_apart) */
+    sqlite3_file *log;  /* then: what store_sync syncs; owned by the connection */
+    int64_t journal_committed, journal_durable; /* journal_last after these commits */
     /* Blobs whose rows were dropped. Their files are removed in a later turn (blob_row.c). */
     struct blob_gone *gone;
     int n_gone, cap_gone;

@@ -16,7 +16,7 @@ int journal_load_last(struct store *s, struct err *err)
 
     CHECK(rc != 0); /* a SELECT of max() always returns one row */
     if (rc == 1)
-        s->journal_last = query_col_i64(&q, 0);
+        s->journal_last = s->journal_committed = s->journal_durable = query_col_i64(&q, 0);
     query_close(&q);
     return rc < 0 ? -1 : 0;
 }
@@ -24,6 +24,11 @@ int journal_load_last(struct store *s, struct err *err)
 int64_t journal_last(const struct store *s)
 {
     return s->journal_last;
+}
+
+int64_t journal_durable(const struct store *s)
+{
+    return s->journal_durable;
 }
 
 int journal_add(struct store *s, int64_t study, int64_t trial, const char *event,

@@ -17,7 +17,8 @@ struct journal_row {
 };
 int journal_add(struct store *s, int64_t study, int64_t trial, const char *event,
                 const char *data_json, struct err *err);
-int64_t journal_last(const struct store *s); /* the highest number written, this turn included */
+int64_t journal_last(const struct store *s);    /* the highest number written, this turn included */
+int64_t journal_durable(const struct store *s); /* the highest number that no power cut can undo */
 /* Rows with a number above `after`, in order; study 0 = of all studies. The callback returns 0 to
  * go on, > 0 to stop, -1 to fail. */
 int store_journal_each(struct store *s, int64_t study, int64_t after, int limit,

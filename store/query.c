@@ -250,6 +250,13 @@ const char *query_col_text(const struct query *q, int i)
     return (const char *)sqlite3_column_text(q->stmt, i);
 }
 
+bool query_col_is(const struct query *q, int i, const char *text)
+{
+    const char *stored = query_col_text(q, i);
+
+    return strcmp(stored ? stored : "", text) == 0;
+}
+
 static int enum_load(const struct column *c, const char *name, int *out, struct err *err)
 {
     *out = 0;

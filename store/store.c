@@ -82,7 +82,7 @@ void store_note(struct store *s, bool is_open)
 
     if (s->lock_fd < 0)
         return;
-    n = snprintf(text, sizeof text, "journal %-20lld %-6s\n", (long long)s->journal_last,
+    n = snprintf(text, sizeof text, "journal %-20lld %-6s\n", (long long)s->journal_durable,
                  is_open ? "open" : "closed");
     s->is_noted = pwrite(s->lock_fd, text, (size_t)n, 0) == n; /* a failure costs only a warning */
 }
@@ -356,6 +356,8 @@ void store_close(struct store *s)
         return;
     if (s->db) {
         store_turn_rollback(s); /* what was not committed was not acknowledged */
+        if (s->is_sync_apart && store_owes_sync(s) && store_sync(s, NULL) == 0)
+            store_synced(s);
         query_finalize_all(s);
         CHECK(sqlite3_close(s->db) == SQLITE_OK);
     }

@@ -55,6 +55,15 @@ int store_sql_readonly(struct store *s, const char *sql, int (*on_row)(void *arg
  * memory. */
 int store_turn_commit(struct store *s, struct err *err); /* 0 also when nothing was written */
 void store_turn_rollback(struct store *s);
+/* From now on a commit does not wait for the disk, which halves the time of a busy loop's turn. What
+ * it committed is durable, and may be acknowledged, when a store_sync that began afterwards has
+ * returned 0. store_sync may run on another thread meanwhile; the next commit must wait for
+ * store_synced, which the owner calls then. When store_sync fails, nobody knows what the disk
+ * holds: the process must end, and the next start reads what is there. */
+int store_sync_apart(struct store *s, struct err *err);
+bool store_owes_sync(const struct store *s); /* a commit is not known to be durable */
+int store_sync(struct store *s, struct err *err);
+void store_synced(struct store *s);
 bool store_turn_is_open(const struct store *s);
 struct savepoint {
     struct store *store;

@@ -61,6 +61,10 @@ static const struct columns attempt_columns = { attempt_column, ARRAY_LEN(attemp
 
 void trial_row_fini(struct trial_row *r)
 {
+    json_decref(r->config_json);
+    json_decref(r->info_json);
+    r->config_json = r->info_json = NULL;
+    r->has_answer = false;
     row_fini(&trial_columns, r);
 }
 
@@ -104,8 +108,16 @@ rollback:
     return err_wrap(err, "trial %lld of study %lld", (long long)r->number, (long long)r->study);
 }
 
-static int state_get(struct store *s, int64_t id, enum trial_state *out, int64_t *study,
-                     struct err *err)
+/* What is stored of a trial before it is changed. */
+struct stored {
+    enum trial_state state;
+    int64_t study;
+    bool has_blobs_of_row; /* its blobs are those of the row that will be written */
+};
+
+/* row may be NULL, where no row will be written. */
+static int stored_get(struct store *s, int64_t id, const struct trial_row *row, struct stored *out,
+                      struct err *err)
 {
     struct query q = query_open(s, SQL_TRIAL_STATE);
     int rc = 0;
@@ -113,18 +125,23 @@ static int state_get(struct store *s, int64_t id, enum trial_state *out, int64_t
     query_i64(&q, ":id", id);
     rc = query_step(&q, err);
     if (rc == 1) {
-        if (trial_state_parse(query_col_text(&q, 0), out, NULL) < 0)
+        if (trial_state_parse(query_col_text(&q, 0), &out->state, NULL) < 0)
             rc = err_set(err, ERR_DAMAGED, "trial %lld: its stored state is nothing known",
                          (long long)id);
-        *study = query_col_i64(&q, 1);
+        out->study = query_col_i64(&q, 1);
+        out->has_blobs_of_row = row && query_col_is(&q, 2, row->checkpoint) &&
+                                query_col_is(&q, 3, row->artifact) &&
+                                query_col_is(&q, 4, row->predictions);
     }
     query_close(&q);
     return rc == 0 ? err_set(err, ERR_NOTFOUND, "no trial %lld", (long long)id) : rc;
 }
 
-static int row_put(struct store *s, const struct trial_row *r, struct err *err)
+static int row_put(struct store *s, const struct trial_row *r, const struct stored *was,
+                   struct err *err)
 {
-    struct query q = query_open(s, SQL_TRIAL_UPDATE);
+    struct query q =
+        query_open(s, was->has_blobs_of_row ? SQL_TRIAL_UPDATE_REST : SQL_TRIAL_UPDATE);
 
     query_row(&q, &trial_columns, r);
     return query_put(&q, "trial", r->id, err);
@@ -133,20 +150,19 @@ static int row_put(struct store *s, const struct trial_row *r, struct err *err)
 int store_trial_event(struct store *s, const struct trial_row *r, enum trial_event ev,
                       const char *data_json, struct err *err)
 {
-    enum trial_state state = TS_NONE;
+    struct stored was = { 0 };
     struct savepoint sp;
-    int64_t study = 0;
     char event[40];
 
     CHECK(ev != TE_CREATE);
-    if (state_get(s, r->id, &state, &study, err) < 0 || trial_next(&state, ev, r->id, err) < 0)
+    if (stored_get(s, r->id, r, &was, err) < 0 || trial_next(&was.state, ev, r->id, err) < 0)
         return -1;
     /* The caller must have applied the event to the stored state. */
-    CHECK(state == r->state && study == r->study);
+    CHECK(was.state == r->state && was.study == r->study);
     snprintf(event, sizeof event, "trial.%s", trial_event_name[ev]);
     if (savepoint_open(&sp, s, err) < 0)
         return -1;
-    if (row_put(s, r, err) < 0 || journal_add(s, study, r->id, event, data_json, err) < 0)
+    if (row_put(s, r, &was, err) < 0 || journal_add(s, r->study, r->id, event, data_json, err) < 0)
         goto rollback;
     if (savepoint_keep(&sp, err) == 0)
         return 0;
@@ -157,13 +173,12 @@ rollback:
 
 int store_trial_update(struct store *s, const struct trial_row *r, struct err *err)
 {
-    enum trial_state state = TS_NONE;
-    int64_t study = 0;
+    struct stored was = { 0 };
 
-    if (state_get(s, r->id, &state, &study, err) < 0)
+    if (stored_get(s, r->id, r, &was, err) < 0)
         return -1;
-    CHECK(state == r->state); /* a change of state needs store_trial_event */
-    return row_put(s, r, err);
+    CHECK(was.state == r->state); /* a change of state needs store_trial_event */
+    return row_put(s, r, &was, err);
 }
 
 int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct err *err)
@@ -201,6 +216,19 @@ int store_trial_forget_predictions(struct store *s, int64_t study, struct err *e
     return rc < 0 ? -1 : 0;
 }
 
+int store_trial_last(struct store *s, int64_t study, int64_t *number, struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_LAST);
+    int rc = 0;
+
+    query_i64(&q, ":study", study);
+    rc = query_step(&q, err);
+    if (rc == 1)
+        *number = query_col_i64(&q, 0);
+    query_close(&q);
+    return rc < 0 ? -1 : 0;
+}
+
 int store_trial_count(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err)
 {
     struct query q = query_open(s, SQL_TRIAL_COUNT);
@@ -226,23 +254,22 @@ static int journal_report(struct store *s, int64_t study, int64_t trial, int lev
 int store_report_add(struct store *s, int64_t trial, int level, double value, double se,
                      struct err *err)
 {
-    enum trial_state state = TS_NONE;
+    struct stored was = { 0 };
     struct savepoint sp;
     struct query q;
-    int64_t study = 0;
 
     CHECK(level >= 0);
     /* JSON and SQL store infinities and NaN alike, as null; replay must find the same in both. */
     value = isfinite(value) ? value : NAN;
     se = isfinite(se) ? se : NAN;
-    if (state_get(s, trial, &state, &study, err) < 0 || savepoint_open(&sp, s, err) < 0)
+    if (stored_get(s, trial, NULL, &was, err) < 0 || savepoint_open(&sp, s, err) < 0)
         return -1;
     q = query_open(s, SQL_REPORT_ADD);
     query_i64(&q, ":trial", trial);
     query_i64(&q, ":level", level);
     query_f64(&q, ":value", value);
     query_f64(&q, ":se", se);
-    if (query_run(&q, err) < 0 || journal_report(s, study, trial, level, value, se, err) < 0)
+    if (query_run(&q, err) < 0 || journal_report(s, was.study, trial, level, value, se, err) < 0)
         goto rollback;
     if (savepoint_keep(&sp, err) == 0)
         return 0;

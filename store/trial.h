@@ -8,6 +8,8 @@
 
 #include "store/store.h"
 
+#include <jansson.h>
+
 struct trial_row {
     int64_t id, study, number; /* number counts from 1 within the study */
     char *config;              /* JSON */
@@ -33,6 +35,12 @@ struct trial_row {
     int64_t vstart, vcost; /* virtual time units of deterministic studies; 0 otherwise */
     int64_t created_at, started_at, ended_at;
     char predictions[SHA256_HEX]; /* out of fold (ml/ensemble/predictions.h); "" = none is kept */
+    /* The texts of config and info as values, where somebody has parsed them already (trial_info and
+     * trial_config_json in controller/state/trial.h); NULL = not yet; owned. Not in the database. */
+    json_t *config_json, *info_json;
+    /* msg_answer is already the answer to the message that is being applied, and was written with
+     * the change that the message made. Not in the database. */
+    bool has_answer;
 };
 void trial_row_fini(struct trial_row *r);
 
@@ -55,6 +63,8 @@ int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct e
 int store_trial_each(struct store *s, int64_t study,
                      int (*on_row)(void *arg, struct trial_row *row), void *arg, struct err *err);
 
+/* The highest number of the study's trials; 0 = it has none. */
+int store_trial_last(struct store *s, int64_t study, int64_t *number, struct err *err);
 /* How many trials are in each state. */
 int store_trial_count(struct store *s, int64_t study, int64_t count[TS_STATES], struct err *err);
 

@@ -8,11 +8,19 @@
  * The journal's last number is kept in memory. It is saved when the turn or a savepoint begins
  * (journal_was) and set back when that turn or savepoint is undone.
  *
+ * A commit is numbered, and is durable when the log is synced behind it. Commonly SQLite syncs it
+ * within the commit. After store_sync_apart it does not, and the owner calls store_sync, which may
+ * run on another thread: it uses nothing but the log's file, whose place in the connection does not
+ * change while the connection is open. SQLite itself still syncs the log before a checkpoint copies
+ * pages from it, and the log's header when the log begins again, so that the log on the disk is
+ * always a beginning of what was committed.
+ *
  * Called by the controller at the end of each loop turn and around each request, and by every
  * function of store/ that makes several writes. */
 #include "store/store.h"
 
 #include "base/fault.h"
+#include "base/io.h"
 #include "store/query.h"
 
 static int broken(const struct store *s, struct err *err)
@@ -54,14 +62,68 @@ static int run(struct store *s, enum sql_id id, struct err *err)
 
 static void turn_end(struct store *s)
 {
-    s->turn_is_open = s->turn_is_broken = s->blob_rows_dropped = false;
+    s->turn_is_open = s->turn_is_broken = false;
     s->broken_code = ERR_NONE;
     s->depth = 0;
 }
 
+int store_sync_apart(struct store *s, struct err *err)
+{
+    CHECK(!s->turn_is_open && s->n_durable == s->n_commits);
+    if (io == &io_unsynced) /* such a folder waits for no disk at all */
+        return 0;
+    if (db_setup(s->db, SETUP_SET_SYNC_APART, err) < 0)
+        return -1;
+    CHECK(sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&s->log) ==
+              SQLITE_OK &&
+          s->log && s->log->pMethods);
+    s->is_sync_apart = true;
+    /* Synced once on this thread: the first sync of a new log also syncs its folder, and notes in
+     * SQLite's own structures that it did. */
+    return store_sync(s, err);
+}
+
+bool store_owes_sync(const struct store *s)
+{
+    return s->n_durable < s->n_commits;
+}
+
+int store_sync(struct store *s, struct err *err)
+{
+    CHECK(s->is_sync_apart);
+    if (FAULT("turn.sync") ||
+        s->log->pMethods->xSync(s->log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) != SQLITE_OK)
+        return err_set(err, ERR_IO, "the database's log cannot be synced to the disk");
+    return 0;
+}
+
+void store_synced(struct store *s)
+{
+    s->n_durable = s->n_commits;
+    s->journal_durable = s->journal_committed;
+    store_note(s, true);
+}
+
+/* The transaction has been committed. */
+static void committed(struct store *s)
+{
+    bool is_new = s->journal_last != s->journal_was[0] || !s->is_noted;
+
+    CHECK(sqlite3_get_autocommit(s->db));
+    s->n_commits++;
+    s->journal_committed = s->journal_last;
+    if (s->is_sync_apart)
+        return;
+    s->n_durable = s->n_commits;
+    s->journal_durable = s->journal_committed;
+    if (is_new)
+        store_note(s, true);
+}
+
 int store_turn_commit(struct store *s, struct err *err)
 {
-    CHECK(s->depth == 0); /* a request forgot its savepoint */
+    CHECK(s->depth == 0);                            /* a request forgot its savepoint */
+    CHECK(!s->is_sync_apart || !store_owes_sync(s)); /* one commit at a time is synced */
     if (!s->turn_is_open)
         return 0;
     if (s->turn_is_broken)
@@ -69,9 +131,7 @@ int store_turn_commit(struct store *s, struct err *err)
     else if (FAULT("turn.commit"))
         err_set(err, ERR_IO, "commit: injected fault");
     else if (run(s, SQL_COMMIT, err) == 0) {
-        CHECK(sqlite3_get_autocommit(s->db));
-        if (s->journal_last != s->journal_was[0] || !s->is_noted)
-            store_note(s, true);
+        committed(s);
         turn_end(s);
         return 0;
     }
@@ -91,6 +151,7 @@ void store_turn_rollback(struct store *s)
     }
     CHECK(sqlite3_get_autocommit(s->db));
     s->journal_last = s->journal_was[0];
+    s->dropped_in = MIN(s->dropped_in, s->n_commits);
     turn_end(s);
 }
 

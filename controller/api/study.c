@@ -206,6 +206,8 @@ static int list_add(struct list *l, int64_t id, struct err *err)
         o = show_study(st, false, &why);
     else if (d)
         o = show_damaged(l->ctl, id, &d->why);
+    else if (study_is_unread(l->ctl, id))
+        o = show_unread(l->ctl, id);
     else
         o = brief_json(l->ctl, id, &why);
     if (!o && why.code != ERR_NOTFOUND)
@@ -276,6 +278,9 @@ out:
 static json_t *show_any(struct ctl *ctl, int64_t id, bool whole, struct err *err)
 {
     struct err why = { 0 };
+
+    if (study_is_unread(ctl, id))
+        return show_unread(ctl, id);
     struct study *st = study_by_id(ctl, id, &why);
     json_t *o = st ? show_study(st, whole, &why) : NULL;
 

@@ -219,6 +219,7 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         *row = (struct trial_row){ 0 };
         if (trial_load(st, st->queue[i], row, err) < 0)
             return -1;
+        (void)trial_config_json(row); /* parsed once, for the forecast and for the grant */
         bytes = memory_of_trial(st, t, row, from_of(t));
         /* The first trial goes out whatever the forecast says: the forecast may be wrong, and the
          * worker enforces the limit of memory anyway. */
@@ -389,7 +390,7 @@ static int trial_grant(struct group *g, int i, struct runner *r, const struct ms
 }
 
 /* A new reference; NULL when the other ranks of a gang could not be granted. */
-static json_t *grant_json(const struct group *g, int64_t group_no, struct err *err)
+static json_t *grant_json(struct group *g, int64_t group_no, struct err *err)
 {
     struct study *st = g->st;
     struct msg_trial trials[MSG_MAX_TRIALS];
@@ -409,13 +410,14 @@ static json_t *grant_json(const struct group *g, int64_t group_no, struct err *e
                            .trials = trials };
 
     for (int i = 0; i < g->n; i++) {
-        const struct trial_row *row = &g->rows[i];
+        struct trial_row *row = &g->rows[i];
         const struct trial_mem *t = trial_mem(st, row->number);
         int from = from_of(t);
 
         trials[i] = (struct msg_trial){ .trial = row->id,
                                         .fence = row->fence,
                                         .config = row->config,
+                                        .config_json = trial_config_json(row),
                                         .seed = row->seed,
                                         .from = from,
                                         .to = row->run_to,

@@ -1,6 +1,6 @@
 /* events.c - subscribers of the live feed (events.h).
  *
- * Rows of the journal go out only after they are committed, in the order of their sequence, and
+ * Rows of the journal go out only after they are durable, in the order of their sequence, and
  * each once. A client that connects again asks for the rows after the last one that it saw
  * (ctl_events_since). Progress goes out with seq 0: it is never stored, and a client that missed it
  * misses nothing that lasts. */
@@ -88,14 +88,17 @@ static void tell_all(struct ctl *ctl, int64_t study, int64_t seq, const char *ev
 
 struct flush {
     struct ctl *ctl;
+    int64_t last; /* rows beyond it are not durable yet */
     int n;
 };
 
 static int on_row(void *arg, const struct journal_row *row)
 {
     struct flush *f = arg;
-    char *text = row_text(row);
 
+    if (row->seq > f->last)
+        return 1;
+    char *text = row_text(row);
     f->n++;
     f->ctl->events_sent = row->seq;
     tell_all(f->ctl, row->study, row->seq, row->event, text);
@@ -105,13 +108,13 @@ static int on_row(void *arg, const struct journal_row *row)
 
 void events_flush(struct ctl *ctl)
 {
-    struct flush f = { .ctl = ctl };
+    struct flush f = { .ctl = ctl, .last = journal_durable(ctl->store) };
     struct err err = { 0 };
 
-    if (ctl->events_sent >= journal_last(ctl->store))
+    if (ctl->events_sent >= f.last)
         return;
     if (!ctl->serve->subs) {
-        ctl->events_sent = journal_last(ctl->store);
+        ctl->events_sent = f.last;
         return;
     }
     ctl->serve->is_telling = true;

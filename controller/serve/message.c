@@ -45,6 +45,29 @@ enum {
     OUTPUT_MOST = 128 << 20 /* bytes of a trial's output, over all its attempts */
 };
 
+/* ---- answers ---- */
+
+void message_answer(struct trial_row *row, const struct msg_reply *reply)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "{\"action\":\"%s\",\"to\":%d}", msg_action_name[reply->action],
+             reply->to);
+    mem_free(row->msg_answer);
+    row->msg_answer = mem_strdup(text);
+}
+
+/* Changes the trial's state and stores the answer with it, so that the row is written once. */
+static int move_answered(struct study *st, struct trial_row *row, enum trial_event ev, json_t *data,
+                         const struct msg_reply *reply, struct err *err)
+{
+    message_answer(row, reply);
+    if (trial_move(st, row, ev, data, NULL, err) < 0)
+        return -1;
+    row->has_answer = true;
+    return 1;
+}
+
 /* ---- refusing ---- */
 
 /* Puts the trial back into the queue: 0, or -1. */
@@ -430,7 +453,7 @@ static int on_final(struct study *st, struct trial_row *row, const struct msg_ev
         return 1;
     }
     reply->action = MSG_DROP;
-    return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
+    return move_answered(st, row, TE_COMPLETE, final_data(row), reply, err);
 }
 
 static int on_complete(struct study *st, struct trial_row *row, const struct msg_event *e,
@@ -461,7 +484,7 @@ static int on_complete(struct study *st, struct trial_row *row, const struct msg
         trial_info_set(row, info);
     }
     reply->action = MSG_OK;
-    return trial_move(st, row, TE_COMPLETE, final_data(row), NULL, err) < 0 ? -1 : 1;
+    return move_answered(st, row, TE_COMPLETE, final_data(row), reply, err);
 }
 
 int message_requeue(struct study *st, struct trial_row *row, enum trial_reason reason,

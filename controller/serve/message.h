@@ -5,9 +5,11 @@
 
 #include "controller/state/study.h"
 
+/* Takes the reply over into the row, for a repeat of the message. */
+void message_answer(struct trial_row *row, const struct msg_reply *reply);
 /* Applies a message. The trial must be running under the message's fence, and row->msg_seq must be
  * the message's already. Fills the action and the level of the reply. Returns 1 = it was applied,
- * and the caller stores row and answer; 0 = it was refused, the trial is queued again, and the
+ * and the caller stores row and answer unless row->has_answer; 0 = it was refused, the trial is queued again, and the
  * reply is `stale`; -1. */
 int message_apply(struct study *st, struct trial_row *row, const struct msg_event *e,
                   struct msg_reply *reply, struct err *err);

@@ -1,7 +1,8 @@
 /* recover.c - the start after any end of the last process: an orderly one, a kill, or a power cut.
  *
  * Runners and open tasks are read from their rows. Unfinished studies are loaded whole, and their
- * searches are rebuilt (settle/load.c); ended studies are loaded when somebody asks for them. A
+ * searches are rebuilt (settle/load.c); large ones beside the loop, so that the controller answers
+ * before they are read (settle/load_start.c). Ended studies are loaded when somebody asks for them. A
  * study that cannot be loaded is put on the list of damaged ones (state/damage.h) and stops nothing
  * else. Every running trial and task gets a lease of a full period, during which its runner may
  * report.
@@ -13,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "controller/settle/load.h"
+#include "controller/settle/load_start.h"
 #include "controller/settle/settle.h"
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
@@ -72,8 +74,10 @@ int recover_all(struct ctl *ctl, struct err *err)
     if (runner_load_all(ctl, err) < 0 || task_load_all(ctl, err) < 0 ||
         store_study_each(ctl->store, unfinished, true, 0, MAX_STUDIES, on_study, &ids, err) < 0)
         goto out;
-    for (int i = ids.n - 1; i >= 0; i--) /* oldest first */
-        load_one(ctl, ids.list[i]);
+    for (int i = ids.n - 1; i >= 0; i--) { /* oldest first */
+        if (!load_start_takes(ctl, ids.list[i], LOAD_START_MANY))
+            load_one(ctl, ids.list[i]);
+    }
     rc = settle(ctl, err);
     ctl->turn_no++;
     ctl->turn_start_us = 0; /* a start takes long; it must not count as a long turn */

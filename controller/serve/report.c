@@ -40,15 +40,6 @@
 
 /* ---- stored answers ---- */
 
-static char *answer_text(const struct msg_reply *reply)
-{
-    json_t *o = json_pack("{s:s, s:i}", "action", msg_action_name[reply->action], "to", reply->to);
-    char *text = jsonx_dump(o);
-
-    json_decref(o);
-    return text;
-}
-
 /* The stored answer of the last message; `ok` if it cannot be read. */
 static void answer_load(const char *text, struct msg_reply *reply)
 {
@@ -173,7 +164,6 @@ static int progress_event(struct ctl *ctl, struct study *st, const struct trial_
 static int numbered_event(struct study *st, struct trial_row *row, const struct msg_event *e,
                           struct msg_reply *reply, struct err *err)
 {
-    char *text = NULL;
     int rc = 0;
 
     if (e->seq < 1) {
@@ -196,11 +186,9 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
     CHECK(st); /* a study with a running trial is in memory */
     row->msg_seq = e->seq;
     rc = message_apply(st, row, e, reply, err);
-    if (rc <= 0)
-        return rc;
-    text = answer_text(reply);
-    mem_free(row->msg_answer);
-    row->msg_answer = text;
+    if (rc <= 0 || row->has_answer)
+        return MIN(rc, 0);
+    message_answer(row, reply);
     return trial_save(st, row, err);
 }
 
@@ -271,13 +259,15 @@ static bool was_answered(const struct msg_answer *a, const struct msg_held *h)
 /* Renews a trial that the runner holds: 1 = it is this session's, 0 = the runner must stop it,
  * -1. */
 static int trial_renew(struct ctl *ctl, const char *session, const struct msg_held *h,
-                       struct err *err)
+                       const struct msg_answer *a, struct err *err)
 {
     struct lease *l = lease_find(ctl, false, h->trial);
     struct trial_row row = { 0 };
     struct study *st = NULL;
     int rc = 0;
 
+    if (!l && was_answered(a, h))
+        return 0; /* its message has ended it or taken it back: its row need not be read again */
     if (l) {
         if (l->fence != h->fence || !str_eq(l->session, session))
             return 0;
@@ -301,7 +291,7 @@ static int renew_all(struct ctl *ctl, const struct msg_report *m, struct msg_ans
     a->stop = mem_array((size_t)m->n_held + 1, sizeof *a->stop);
     a->stop_tasks = mem_array((size_t)m->n_tasks + 1, sizeof *a->stop_tasks);
     for (int i = 0; i < m->n_held; i++) {
-        int rc = trial_renew(ctl, m->session, &m->held[i], err);
+        int rc = trial_renew(ctl, m->session, &m->held[i], a, err);
 
         if (rc < 0)
             return -1;

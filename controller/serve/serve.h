@@ -9,11 +9,17 @@
 
 struct ctl_wait;
 struct ctl_sub;
+struct durable;
 
 /* Who must be told when this turn's transaction has been committed, or could not be. */
 struct after_commit {
     void (*on_done)(void *arg, bool ok, const struct err *err);
     void *arg;
+};
+
+struct after_list {
+    struct after_commit *v;
+    int n, cap;
 };
 
 struct serve {
@@ -27,8 +33,9 @@ struct serve {
     struct ctl_sub *subs; /* of the live feed (events.c) */
     bool is_telling; /* rows go out to subscribers now: none may be freed before that is over */
 
-    struct after_commit *after; /* of this turn, in the order of the requests (turn.c) */
-    int n_after, cap_after;
+    /* In the order of the requests: of this turn, and of the turn that is being synced (turn.c). */
+    struct after_list after, syncing;
+    struct durable *durable; /* syncs beside the loop; NULL = commits wait for the disk */
 };
 
 #endif

@@ -8,8 +8,14 @@
  * so no client hears of something that a power cut could undo.
  *
  * A turn ends in this order: waiting lease calls are served, each in a request of its own; the
- * transaction is committed; callbacks run; subscribers get the new rows of the journal; the timer
- * is set to the next deadline. */
+ * transaction is committed; the log is synced to the disk; callbacks run; subscribers get the new
+ * rows of the journal; the timer is set to the next deadline.
+ *
+ * The sync runs beside the loop (durable.h). Until it is over the next turn goes on over several
+ * rounds of the loop and is not committed, so that a slow disk makes turns larger instead of making
+ * the loop wait: on a disk that takes 5 ms, three fifths more trials a second. Whatever leaves the
+ * process waits for the sync of all that it may rest on. Tests without a loop commit and sync in one
+ * step. */
 #include "controller/state/ctl.h"
 
 #include "base/fault.h"
@@ -18,6 +24,7 @@
 #include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
 #include "controller/serve/auth.h"
+#include "controller/serve/durable.h"
 #include "controller/serve/events.h"
 #include "controller/serve/expire.h"
 #include "controller/serve/predict.h"
@@ -29,6 +36,7 @@
 #include "controller/serve/wait.h"
 #include "controller/settle/load.h"
 #include "controller/settle/load_beside.h"
+#include "controller/settle/load_start.h"
 #include "controller/settle/settle.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
@@ -157,8 +165,10 @@ int ctl_request_end(struct ctl *ctl, bool keep, struct err *err)
 void ctl_after_commit(struct ctl *ctl, void (*on_done)(void *arg, bool ok, const struct err *err),
                       void *arg)
 {
-    MEM_GROW(ctl->serve->after, ctl->serve->n_after, ctl->serve->cap_after);
-    ctl->serve->after[ctl->serve->n_after++] = (struct after_commit){ on_done, arg };
+    struct after_list *list = &ctl->serve->after;
+
+    MEM_GROW(list->v, list->n, list->cap);
+    list->v[list->n++] = (struct after_commit){ on_done, arg };
     if (ctl->loop)
         loop_turn_mark(ctl->loop);
 }
@@ -182,17 +192,15 @@ static bool commit(struct ctl *ctl, struct err *err)
     return false;
 }
 
-static void run_after(struct ctl *ctl, bool ok, const struct err *err)
+static void run_list(struct after_list *list, bool ok, const struct err *err)
 {
-    struct after_commit *list = ctl->serve->after;
-    int n = ctl->serve->n_after;
+    struct after_list now = *list;
 
     /* A callback may ask to be called after the next commit, so the list is taken away first. */
-    ctl->serve->after = NULL;
-    ctl->serve->n_after = ctl->serve->cap_after = 0;
-    for (int i = 0; i < n; i++)
-        list[i].on_done(list[i].arg, ok, ok ? NULL : err);
-    mem_free(list);
+    *list = (struct after_list){ 0 };
+    for (int i = 0; i < now.n; i++)
+        now.v[i].on_done(now.v[i].arg, ok, ok ? NULL : err);
+    mem_free(now.v);
 }
 
 static void arm_timer(struct ctl *ctl)
@@ -219,28 +227,80 @@ static void arm_timer(struct ctl *ctl)
     loop_timer_again(ctl->timer, ctl->is_tick_due ? 0 : MAX(due - now, MIN_TICK_MS));
 }
 
-void ctl_turn_end(struct ctl *ctl)
+/* Measures the work of this round of the loop, for back-pressure. */
+static void measure(struct ctl *ctl)
 {
-    struct err err = { 0 };
-    int64_t worked = 0;
+    int64_t worked = ctl->turn_start_us ? clk_now_us(ctl->clk) - ctl->turn_start_us : 0;
 
-    CHECK(!ctl->in_request);
-    wait_serve(ctl);
     if (ctl->turn_start_us) {
-        worked = clk_now_us(ctl->clk) - ctl->turn_start_us;
         ctl->turn_max_us = MAX(ctl->turn_max_us, worked);
         ctl->turn_avg_us += (worked - ctl->turn_avg_us) / 8;
         if (worked > BUSY_TURN_US)
             ctl->slow_turn_ms = ctl_now(ctl);
     }
-    bool ok = commit(ctl, &err);
-    ctl->turn_no++;
     ctl->turn_start_us = 0;
     ctl->suggest_us = 0;
-    run_after(ctl, ok, &err);
+}
+
+/* Commits, and lets the answers go out, or begins the sync that they wait for. */
+static void close_turn(struct ctl *ctl)
+{
+    struct err err = { 0 };
+    bool ok = commit(ctl, &err);
+
+    ctl->turn_no++;
+    if (ok && store_owes_sync(ctl->store)) {
+        ctl->serve->syncing = ctl->serve->after;
+        ctl->serve->after = (struct after_list){ 0 };
+        durable_begin(ctl->serve->durable);
+        return;
+    }
+    run_list(&ctl->serve->after, ok, &err);
     events_flush(ctl);
+}
+
+/* What was committed is durable. The turn that has gathered since is committed in its own time. */
+static void on_durable(void *arg)
+{
+    struct ctl *ctl = arg;
+
+    store_synced(ctl->store);
+    run_list(&ctl->serve->syncing, true, NULL);
+    events_flush(ctl);
+    if (store_turn_is_open(ctl->store) || ctl->serve->after.n > 0)
+        loop_turn_mark(ctl->loop);
+}
+
+void ctl_turn_end(struct ctl *ctl)
+{
+    struct durable *d = ctl->serve->durable;
+
+    CHECK(!ctl->in_request);
+    wait_serve(ctl);
+    measure(ctl);
+    if (d && ctl->is_stopping)
+        durable_wait(d);
+    if (!d || !durable_is_busy(d))
+        close_turn(ctl);
+    if (d && ctl->is_stopping)
+        durable_wait(d);
     load_trim(ctl);
     arm_timer(ctl);
+}
+
+int ctl_turn_finish(struct ctl *ctl, struct err *err)
+{
+    int64_t failures = ctl->stats.commit_failures;
+
+    ctl_turn_end(ctl);
+    if (ctl->serve->durable)
+        durable_wait(ctl->serve->durable);
+    return ctl->stats.commit_failures == failures ? 0 : err_set(err, ERR_IO, "nothing was stored");
+}
+
+bool ctl_owes_commit(const struct ctl *ctl)
+{
+    return store_turn_is_open(ctl->store) || store_owes_sync(ctl->store);
 }
 
 void ctl_tick(struct ctl *ctl)
@@ -303,8 +363,11 @@ struct ctl *ctl_new(const struct ctl_conf *conf, struct clk *clk, struct loop *l
         log_warn("store.odd data_dir=%s warning=\"%s\"", conf->data_dir, store_warning(ctl->store));
     if (!ctl->store || recover_all(ctl, err) < 0)
         goto fail;
-    ctl->had_leases = ctl->n_leases > 0;
+    ctl->had_leases = ctl->n_leases > 0 || ctl->starts;
     if (loop) {
+        ctl->serve->durable = durable_new(ctl->store, loop, on_durable, ctl);
+        if (ctl->serve->durable && store_sync_apart(ctl->store, err) < 0)
+            goto fail;
         loop_turn_hook(loop, on_turn_end, ctl);
         ctl->timer = loop_timer_new(loop, 1, 0, on_tick, ctl);
     }
@@ -331,9 +394,13 @@ void ctl_free(struct ctl *ctl)
 {
     if (!ctl)
         return;
+    if (ctl->serve->durable)
+        durable_wait(ctl->serve->durable);
+    durable_free(ctl->serve->durable);
     wait_free_all(ctl);
     events_free_all(ctl);
     load_free_all(ctl);
+    load_start_free_all(ctl);
     brief_free_all(ctl);
     while (ctl->n_studies > 0)
         study_drop(ctl, ctl->studies[0]);
@@ -352,6 +419,7 @@ void ctl_free(struct ctl *ctl)
         store_close(ctl->store);
     }
     mem_free(ctl->damages);
+    mem_free(ctl->unread);
     mem_free(ctl->studies);
     mem_free(ctl->runners);
     mem_free(ctl->tasks);
@@ -360,7 +428,7 @@ void ctl_free(struct ctl *ctl)
     mem_free(ctl->leases);
     idmap_fini(&ctl->lease_at);
     idmap_fini(&ctl->runner_at);
-    mem_free(ctl->serve->after);
+    mem_free(ctl->serve->after.v);
     mem_free(ctl->serve);
     mem_free(ctl);
 }

@@ -21,5 +21,7 @@ void ctl_stop(struct ctl *ctl);
 void ctl_tick(struct ctl *ctl);
 /* Ends a turn: serves waiting lease calls, commits, and lets the answers go out. */
 void ctl_turn_end(struct ctl *ctl);
+/* Ends a turn and waits until it is durable: 0, or -1 if it could not be committed. */
+int ctl_turn_finish(struct ctl *ctl, struct err *err);
 
 #endif

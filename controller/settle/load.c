@@ -78,15 +78,22 @@ static int search_load(struct study *st, struct err *err)
     return 0;
 }
 
-/* The study and its search: 1, 0 = there is no such row, -1. */
-static int fill(struct study *st, int64_t id, struct err *err)
+int study_build(struct study *st, int64_t id, struct err *err)
 {
     int rc = study_fill(st, id, err);
 
     if (rc != 1)
         return rc;
-    if (st->problem.is_ready && search_load(st, err) < 0)
-        return -1;
+    return st->problem.is_ready && search_load(st, err) < 0 ? -1 : 1;
+}
+
+/* The study, its search and the leases of its running trials: 1, 0 = there is no such row, -1. */
+static int fill(struct study *st, int64_t id, struct err *err)
+{
+    int rc = study_build(st, id, err);
+
+    if (rc != 1)
+        return rc;
     return lease_restore(st->ctl, st, err) < 0 ? -1 : 1;
 }
 
@@ -114,6 +121,11 @@ struct study *study_load(struct ctl *ctl, int64_t id, struct err *err)
 
     if (damage_check(ctl, id, err) < 0)
         return NULL;
+    if (study_is_unread(ctl, id)) {
+        err_set(err, ERR_BUSY,
+                "study %" PRId64 " is being read after the start: try again in a second", id);
+        return NULL;
+    }
     CHECK(!study_loaded(ctl, id)); /* one struct for one study */
     st = study_new(ctl);
     rc = fill(st, id, &why);

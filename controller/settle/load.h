@@ -10,6 +10,9 @@
 /* Loads a study that is not in memory. NULL with ERR_NOTFOUND if there is none, or with what is
  * wrong with its rows; it is then on the list of damaged studies. */
 struct study *study_load(struct ctl *ctl, int64_t id, struct err *err);
+/* Fills an empty study from its rows and its journal, with its search and without its leases: 1,
+ * 0 = there is no such row, -1. */
+int study_build(struct study *st, int64_t id, struct err *err);
 /* The study from memory, or loaded, also an ended one. `ref` is an id in digits or a name. */
 struct study *study_by_id(struct ctl *ctl, int64_t id, struct err *err);
 struct study *study_by_ref(struct ctl *ctl, const char *ref, struct err *err);

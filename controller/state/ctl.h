@@ -105,6 +105,9 @@ struct ctl {
     struct brief *briefs;             /* ended studies as lists show them (view/brief.c) */
     int n_briefs, cap_briefs;
     struct idmap brief_at;
+    int64_t *unread; /* ids of large studies that are being read after the start (study.h); owned */
+    int n_unread, cap_unread;
+    struct start_job *starts;    /* how they are read (settle/load_start.c) */
     struct load_job *loads;      /* ended studies that are being read (settle/load_beside.c) */
     struct auth *auth;           /* links, tickets, who watches a token (serve/session.c) */
     struct uploads *uploads;     /* files/upload.c */

@@ -76,7 +76,8 @@ int64_t memory_of_trial(const struct study *st, const struct trial_mem *t,
     struct config c;
     int to = MAX(row->run_to, 1);
 
-    if (config_parse_text(&c, row->config, st->space.own, NULL) < 0)
+    if ((row->config_json ? config_parse(&c, row->config_json, NULL, st->space.own, NULL)
+                          : config_parse_text(&c, row->config, st->space.own, NULL)) < 0)
         return 0;
     double growth = memory_growth(st, t);
     int64_t bytes = level_bytes(st, &c, to, growth);

@@ -73,6 +73,29 @@ struct study *study_loaded(struct ctl *ctl, int64_t id)
     return NULL;
 }
 
+bool study_is_unread(const struct ctl *ctl, int64_t id)
+{
+    for (int i = 0; i < ctl->n_unread; i++) {
+        if (ctl->unread[i] == id)
+            return true;
+    }
+    return false;
+}
+
+void study_unread(struct ctl *ctl, int64_t id, bool is_unread)
+{
+    CHECK(study_is_unread(ctl, id) != is_unread);
+    if (is_unread) {
+        MEM_GROW(ctl->unread, ctl->n_unread, ctl->cap_unread);
+        ctl->unread[ctl->n_unread++] = id;
+        return;
+    }
+    for (int i = 0; i < ctl->n_unread; i++) {
+        if (ctl->unread[i] == id)
+            ctl->unread[i] = ctl->unread[--ctl->n_unread];
+    }
+}
+
 void study_hold(struct study *st)
 {
     CHECK(st->ctl->in_request);

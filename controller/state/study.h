@@ -221,6 +221,11 @@ void study_fini(struct study *st);                       /* search and analysis 
 void study_delete(struct study *st);                     /* the same, and frees it */
 struct study *study_loaded(struct ctl *ctl, int64_t id); /* NULL when it is not in memory */
 
+/* Whether it is unfinished and is still being read after the start, beside the loop. Nothing may
+ * change its rows before it is in memory. The second function begins and ends that. */
+bool study_is_unread(const struct ctl *ctl, int64_t id);
+void study_unread(struct ctl *ctl, int64_t id, bool is_unread);
+
 /* Says that memory of this study may differ from its committed rows from now on: it is read again
  * if this request is undone or this turn's commit fails, and it is settled at the end of the
  * request. Called before the first change of a request. */

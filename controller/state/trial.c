@@ -102,8 +102,12 @@ int trial_report_at(struct study *st, int64_t number, int level, double *value, 
 json_t *trial_info(const struct trial_row *row)
 {
     struct err ignored = { 0 };
-    json_t *info = row->info ? jsonx_load(row->info, strlen(row->info), "info", &ignored) : NULL;
+    json_t *info = NULL;
 
+    if (row->info_json)
+        return json_incref(row->info_json);
+    if (row->info)
+        info = jsonx_load(row->info, strlen(row->info), "info", &ignored);
     if (!json_is_object(info)) {
         json_decref(info);
         info = json_object();
@@ -117,7 +121,20 @@ void trial_info_set(struct trial_row *row, json_t *info)
 {
     mem_free(row->info);
     row->info = jsonx_dump(info);
-    json_decref(info);
+    if (row->info_json != info)
+        json_decref(row->info_json);
+    else
+        json_decref(info); /* the caller's reference to what is kept here already */
+    row->info_json = info;
+}
+
+const json_t *trial_config_json(struct trial_row *row)
+{
+    struct err ignored = { 0 };
+
+    if (!row->config_json && row->config)
+        row->config_json = jsonx_load(row->config, strlen(row->config), "config", &ignored);
+    return row->config_json;
 }
 
 /* ---- memory ---- */

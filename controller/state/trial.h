@@ -47,8 +47,12 @@ int trial_evict(struct study *st, struct err *err);
 void trial_note(struct study *st, const struct trial_row *row);
 /* The short record; the number must exist. Valid until a trial is created. */
 struct trial_mem *trial_mem(struct study *st, int64_t number);
-/* The row's info as an object, which always has "source". The caller owns it. */
+/* The row's info as an object, which always has "source"; a new reference. Who changes it calls
+ * trial_info_set with it. */
 json_t *trial_info(const struct trial_row *row);
+/* The row's configuration as a value, parsed once for each row in memory; borrowed, NULL = it
+ * cannot be parsed. */
+const json_t *trial_config_json(struct trial_row *row);
 void trial_info_set(struct trial_row *row, json_t *info); /* takes the object over */
 /* Its score on the first fold alone; NaN = unknown. */
 double trial_first_score(const struct trial_row *row);

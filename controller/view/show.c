@@ -266,12 +266,13 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
     return o;
 }
 
-static json_t *counts_json(struct ctl *ctl, int64_t study)
+static json_t *counts_json(struct ctl *ctl, int64_t study, bool are_known)
 {
-    int64_t count[TS_STATES], total = 0;
+    int64_t count[TS_STATES] = { 0 }, total = 0;
     json_t *o = json_object();
 
-    (void)store_trial_counts(ctl->store, study, count, NULL); /* if that fails, zeros are shown */
+    if (are_known) /* if that fails, zeros are shown */
+        (void)store_trial_counts(ctl->store, study, count, NULL);
     for (int s = TS_QUEUED; s < TS_STATES; s++) {
         json_object_set_new(o, trial_state_name[s], json_integer((json_int_t)count[s]));
         total += count[s];
@@ -292,24 +293,25 @@ static json_t *raw(const json_t *row, const char *key, json_t *nothing)
     return json_incref(v);
 }
 
-json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
+/* What the row tells of a study that is not in memory. state NULL = the stored one. */
+static json_t *show_row(struct ctl *ctl, int64_t id, const char *state, const char *reason,
+                        bool with_counts)
 {
     static const char *const numbers[] = { "priority",   "seed",       "dataset",
                                            "created_at", "started_at", "ended_at" };
     static const char *const texts[] = { "owner", "numeric_sig" };
     static const char *const absent[] = { "why", "metric", "best", "result", "artifact" };
     json_t *dump = NULL, *row = NULL, *o = json_object();
-    char name[40], reason[500];
+    char name[40];
 
     /* columns that cannot be read are missing */
     (void)store_study_dump(ctl->store, id, 0, 0, &dump, NULL);
     row = json_object_get(dump, "study");
     (void)snprintf(name, sizeof name, "study-%" PRId64, id);
-    (void)snprintf(reason, sizeof reason, "its rows %s: %s",
-                   damage_is_passing(why) ? "cannot be read now" : "are damaged", why->text);
     json_object_set_new(o, "id", json_integer((json_int_t)id));
     json_object_set_new(o, "name", raw(row, "name", json_string(name)));
-    json_object_set_new(o, "state", json_string(SHOW_DAMAGED));
+    json_object_set_new(o, "state",
+                        state ? json_string(state) : raw(row, "state", json_string("")));
     json_object_set_new(o, "stored_state", raw(row, "state", json_string("")));
     json_object_set_new(o, "reason", json_string(reason));
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
@@ -320,9 +322,24 @@ json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
         json_object_set_new(o, absent[i], json_null());
     json_object_set_new(o, "archived",
                         json_boolean(json_integer_value(json_object_get(row, "is_archived")) != 0));
-    json_object_set_new(o, "trials", counts_json(ctl, id));
+    json_object_set_new(o, "trials", counts_json(ctl, id, with_counts));
     json_decref(dump);
     return o;
+}
+
+json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why)
+{
+    char reason[500];
+
+    (void)snprintf(reason, sizeof reason, "its rows %s: %s",
+                   damage_is_passing(why) ? "cannot be read now" : "are damaged", why->text);
+    return show_row(ctl, id, SHOW_DAMAGED, reason, true);
+}
+
+json_t *show_unread(struct ctl *ctl, int64_t id)
+{
+    /* Its trials are not counted, because that takes as long as it is to be spared here. */
+    return show_row(ctl, id, NULL, "it is being read after the start of the controller", false);
 }
 
 /* ---- trials ---- */

@@ -14,6 +14,8 @@
 json_t *show_study(struct study *st, bool whole, struct err *err);
 /* What can be said of a study that is not in memory because of `why` (state/damage.h). */
 json_t *show_damaged(struct ctl *ctl, int64_t id, const struct err *why);
+/* The same of one that is still being read after the start (settle/load_start.h). */
+json_t *show_unread(struct ctl *ctl, int64_t id);
 json_t *show_trial(const struct trial_row *row);
 json_t *show_board_row(const struct trial_row *row, int64_t rank); /* rank from 1 */
 /* For each trial, by number - 1: whether no other trial beats it in all objectives of the study.

@@ -5,6 +5,8 @@
  * every commit is waited for, unless SYNC=0. Simulator and controller share the machine: both processor times are printed.
  *   [ASSAY=build/gcc/assay] [RUNNERS=64] [GROUP=16] [SAMPLER=random] [SCHEDULER=none] [SECONDS=10] [TRIALS=1000000]
  *   [BUDGET=time|trials] [SYNC=1] build/gcc/tests/bench/bench_fleet
+ * RATE=2500 lets trials take so long that all runners together end about 2,500 a second. STREAMS=200 opens so many streams of
+ * events and reads them. WARM=5 begins to measure after 5 s, when the first rush is over.
  * TRIALS ends the measurement early: TRIALS=2000 SAMPLER=tpe asks for the rate over the first 2,000. RESTART=1 then kills the
  * controller and prints how long a new one takes until it answers, and until a runner has work again. MEMORY=1 prints the
  * controller's memory as the study grows. */
@@ -41,6 +43,7 @@ struct peer {
     char session[33];
     int64_t id, n, asked_us;
     enum call call;
+    struct event *timer; /* while its trials run (RATE) */
     struct held_trial trials[MSG_MAX_TRIALS];
     int n_trials;
 };
@@ -56,7 +59,7 @@ static struct daemon server;
 static char dir[300], model[SHA256_HEX];
 static struct peer *peers;
 static int n_runners, group;
-static int64_t n_done, n_grants, most;
+static int64_t n_done, n_grants, most, stream_bytes;
 static double cpu_s; /* of this process, when the measurement began */
 
 static int64_t now_us(void)
@@ -212,6 +215,24 @@ static enum msg_type at_level(const struct held_trial *t)
     return t->is.to < t->max ? MSG_RUNG : MSG_FINAL;
 }
 
+static void on_trained(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    report(arg);
+}
+
+/* The trials run for as long as RATE wants, half as long to half as long again. */
+static void train(struct peer *p)
+{
+    double s =
+        (double)p->n_trials * n_runners / setting("RATE", 0) * (.5 + (double)rand() / RAND_MAX);
+    struct timeval tv = { (time_t)s, (suseconds_t)((s - (double)(time_t)s) * 1e6) };
+
+    if (!p->timer)
+        p->timer = evtimer_new(base, on_trained, p);
+    event_add(p->timer, &tv);
+}
+
 static void on_grant(struct peer *p, const json_t *j)
 {
     struct msg_grant g = { 0 };
@@ -231,7 +252,9 @@ static void on_grant(struct peer *p, const json_t *j)
     }
     msg_grant_fini(&g);
     n_grants += p->n_trials > 0;
-    if (p->n_trials)
+    if (p->n_trials && setting("RATE", 0) > 0)
+        train(p);
+    else if (p->n_trials)
         report(p);
     else
         ask(p);
@@ -339,6 +362,34 @@ static void peer_begin(struct peer *p, int i)
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
     m.devices[0].max_trials = group;
     send_call(p, CALL_HELLO, "", msg_hello_json_new(&m));
+}
+
+/* ---- streams of events ---- */
+
+static void on_stream(struct bufferevent *bev, void *arg)
+{
+    struct evbuffer *in = bufferevent_get_input(bev);
+
+    (void)arg;
+    stream_bytes += (int64_t)evbuffer_get_length(in);
+    evbuffer_drain(in, evbuffer_get_length(in));
+}
+
+static void stream_begin(void)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)server.port),
+                              .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    static struct peer nobody = { .session = "a stream" };
+
+    bufferevent_setcb(bev, on_stream, NULL, on_lost, &nobody);
+    bufferevent_enable(bev, EV_READ | EV_WRITE);
+    bufferevent_socket_connect(bev, (struct sockaddr *)&in, sizeof in);
+    evbuffer_add_printf(bufferevent_get_output(bev),
+                        "GET /api/v1/events?study=%d HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                        "Authorization: Bearer %s\r\n\r\n",
+                        STUDY, server.token);
 }
 
 /* ---- results ---- */
@@ -452,6 +503,17 @@ int main(void)
         memory_timer = evtimer_new(base, on_memory, NULL);
         on_memory(-1, 0, NULL);
     }
+    for (int i = 0; i < setting("STREAMS", 0); i++)
+        stream_begin();
+    if (setting("WARM", 0) > 0) {
+        run_s(setting("WARM", 0));
+        for (int i = 0; i < CALLS; i++)
+            waited[i].n = 0;
+        n_done = n_grants = stream_bytes = 0;
+        from = now_us();
+        cpu_s = daemon_cpu_s(getpid());
+        theirs = daemon_cpu_s(server.pid);
+    }
     run_s(setting("SECONDS", 10));
     double s = (double)(now_us() - from) / 1e6;
     printf("%d runners, groups of %d, %s, %s: %lld trials in %.2f s = %.0f/s\n", n_runners, group,
@@ -463,6 +525,9 @@ int main(void)
         (daemon_cpu_s(server.pid) - theirs) * 1e3 / (double)MAX(n_done, 1),
         daemon_cpu_s(getpid()) - cpu_s);
     calls_print();
+    if (setting("STREAMS", 0) > 0)
+        printf("%d streams: %.1f MB/s in all\n", setting("STREAMS", 0),
+               (double)stream_bytes / 1e6 / s);
     printf("controller: %ld kB, at most %ld kB\n", daemon_memory_kb(server.pid, "VmRSS"),
            daemon_memory_kb(server.pid, "VmHWM"));
     if (setting("RESTART", 0))

@@ -99,6 +99,37 @@ static void a_failed_commit_leaves_the_database_as_before_the_turn(void **state)
     (void)state;
 }
 
+static void a_commit_apart_is_durable_after_its_sync(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct err err = { 0 };
+
+    assert_int_equal(store_sync_apart(r->store, &err), 0);
+    assert_false(store_owes_sync(r->store));
+    store_rig_study(r, "one");
+    assert_int_equal(store_turn_commit(r->store, &err), 0);
+    assert_true(store_owes_sync(r->store));
+    assert_int_equal(journal_last(r->store), 1);
+    assert_int_equal(journal_durable(r->store), 0);
+    store_rig_study(r, "two"); /* the next turn gathers meanwhile */
+    fault_arm_name("turn.sync", 1, false);
+    assert_int_equal(store_sync(r->store, &err), -1);
+    assert_int_equal(fault_disarm(), 1);
+    assert_true(store_owes_sync(r->store));
+    assert_int_equal(store_sync(r->store, &err), 0);
+    store_synced(r->store);
+    assert_false(store_owes_sync(r->store));
+    assert_int_equal(journal_durable(r->store), 1); /* not the open turn's row */
+    assert_int_equal(store_turn_commit(r->store, &err), 0);
+    assert_int_equal(store_sync(r->store, &err), 0);
+    store_synced(r->store);
+    assert_int_equal(journal_durable(r->store), 2);
+    store_rig_restart(r);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study"), 2);
+    store_rig_free(r);
+    (void)state;
+}
+
 static void a_savepoint_that_cannot_be_kept_is_undone(void **state)
 {
     struct store_rig *r = store_rig_new();
@@ -139,6 +170,7 @@ int main(void)
         cmocka_unit_test(rollback_takes_everything_back_and_the_sequence_too),
         cmocka_unit_test(one_request_undone_leaves_the_others_of_the_turn),
         cmocka_unit_test(a_failed_commit_leaves_the_database_as_before_the_turn),
+        cmocka_unit_test(a_commit_apart_is_durable_after_its_sync),
         cmocka_unit_test(a_savepoint_that_cannot_be_kept_is_undone),
         cmocka_unit_test(a_turn_that_cannot_begin_is_not_open),
     };

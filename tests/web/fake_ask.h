@@ -32,4 +32,9 @@ int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, 
     return fake_trial(ctl, "trial_enqueue", 9, out, err);
 }
 
+bool ctl_owes_commit(const struct ctl *ctl)
+{
+    return ctl->open > 0;
+}
+
 #endif

@@ -300,9 +300,18 @@ static void on_committed(void *arg, bool ok, const struct err *err)
     web_release(r);
 }
 
+/* What a request read may rest on changes that are not durable yet. Pages that need no token show
+ * nothing of the kind. */
+static bool must_wait(const struct web_req *r, bool after_commit)
+{
+    bool is_open = !r->route || r->route->flags & WEB_OPEN;
+
+    return r->web && (after_commit || (!is_open && ctl_owes_commit(r->ctl)));
+}
+
 void web_finish(struct web_req *r, bool after_commit)
 {
-    if (!after_commit || !r->web) {
+    if (!must_wait(r, after_commit)) {
         send_packed(r);
         return;
     }
