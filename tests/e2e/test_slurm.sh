@@ -27,7 +27,7 @@ seed: 5
 sampler: random
 scheduler: none
 validation: {kind: kfold, folds: 5}
-space: [{family: boost, rounds: 400, learning_rate: {log: [0.001, 0.01]}, leaves: {int_log: [16, 64]}}]
+space: [{family: boost, rounds: 200, learning_rate: {log: [0.001, 0.01]}, leaves: {int_log: [16, 64]}}]
 END
 pools() { # min idle
     cat <<END
@@ -100,11 +100,11 @@ watch_jobs() {
 # ---- without Slurm: what must come out ----
 
 ok "a controller starts" serve whole
-"$ASSAY" agent --devices cpu:1 --cache-dir whole.cache >whole.agent.log 2>&1 &
+"$ASSAY" agent --devices cpu:4 --cache-dir whole.cache >whole.agent.log 2>&1 &
 AGENT=$!
 PIDS="$PIDS $AGENT"
 "$ASSAY" data add table.csv --name table >/dev/null && "$ASSAY" submit spec.yaml >/dev/null
-ok "an unbroken study completes" within 180 is_completed
+ok "an unbroken study completes" within 300 is_completed
 ok "and has a leaderboard" outcome whole
 kill $AGENT $SERVER
 wait $AGENT $SERVER 2>/dev/null
