@@ -172,7 +172,7 @@ static void count(struct peer *p, int64_t *what)
     pthread_mutex_unlock(&p->fleet->lock);
 }
 
-static void told_value(struct peer *p, const struct fleet_trial *t)
+static void told(struct peer *p, struct fleet_report what)
 {
     struct fleet *f = p->fleet;
 
@@ -181,8 +181,7 @@ static void told_value(struct peer *p, const struct fleet_trial *t)
         f->cap_reports = 2 * f->cap_reports + 1000;
         f->reports = mem_resize(f->reports, (size_t)f->cap_reports * sizeof *f->reports);
     }
-    f->reports[f->counts.reports++] =
-        (struct fleet_report){ t->trial, t->to, fleet_value(t->config, t->to) };
+    f->reports[f->counts.reports++] = what;
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -194,11 +193,51 @@ static void told_end(struct peer *p, const struct fleet_trial *t, const char *st
         json_object_set_new(row, "score", json_real(score));
     ledger_trial(p->fleet->ledger, row);
     json_decref(row);
+    told(p, (struct fleet_report){ t->trial, 0, score });
     count(p, &p->fleet->counts.trials);
+}
+
+static struct fleet_known *known(struct fleet *f, int64_t trial)
+{
+    if (trial >= f->n_known) {
+        int64_t n = 2 * trial + 1000;
+
+        f->known = mem_resize(f->known, (size_t)n * sizeof *f->known);
+        memset(f->known + f->n_known, 0, (size_t)(n - f->n_known) * sizeof *f->known);
+        f->n_known = n;
+    }
+    return &f->known[trial];
+}
+
+/* A new grant takes nothing back: a trial that was told to have ended is not granted again, a checkpoint is not forgotten,
+ * and no two sessions have a trial under one fence. Without this a service that forgets would only have the same work done
+ * again. The answer to a call that was lost may arrive late, with an older fence: its reports will be stale. */
+static void check_grant(struct peer *p, const struct msg_trial *m)
+{
+    struct fleet_known *k = known(p->fleet, m->trial);
+    json_t *row = json_pack("{s:I, s:s}", "id", (json_int_t)m->trial, "state", "running");
+
+    if (m->fence > k->fence) {
+        ledger_trial(p->fleet->ledger, row);
+        if (m->from < k->saved)
+            ledger_fail(p->fleet->ledger,
+                        "trial %" PRId64
+                        " begins at level %d, its checkpoint at level %d was acknowledged",
+                        m->trial, m->from, k->saved);
+        k->fence = m->fence;
+        str_copy(k->session, sizeof k->session, p->session);
+    } else if (m->fence == k->fence && !str_eq(k->session, p->session)) {
+        ledger_fail(p->fleet->ledger,
+                    "trial %" PRId64 " was granted under fence %" PRId64 " to %s and to %s",
+                    m->trial, m->fence, k->session, p->session);
+    }
+    json_decref(row);
 }
 
 static void take_trial(struct peer *p, const struct msg_trial *m)
 {
+    check_grant(p, m);
+
     struct fleet_trial *t = &p->trials[p->n_trials++];
     char sha256[SHA256_HEX];
     json_t *config = jsonx_load(m->config, strlen(m->config), "config", NULL);
@@ -257,7 +296,7 @@ static bool goes_on(struct peer *p, struct fleet_trial *t, const struct msg_repl
     }
     t->seq++;
     if (said == MSG_RUNG) /* the value of the top is the trial's score, which its end tells */
-        told_value(p, t);
+        told(p, (struct fleet_report){ t->trial, t->to, fleet_value(t->config, t->to) });
     switch (r->action) {
     case MSG_RUN_TO:
         t->to = r->to;
@@ -283,6 +322,8 @@ static bool goes_on(struct peer *p, struct fleet_trial *t, const struct msg_repl
             told_end(p, t, "completed", t->score);
         else if (said == MSG_FINAL)
             told_end(p, t, "failed", NAN);
+        else
+            known(p->fleet, t->trial)->saved = t->to;
         return false;
     }
 }
@@ -376,6 +417,8 @@ static void on_refused(struct peer *p, int status, const json_t *j)
 {
     bool is_upload = p->call == CALL_BEGIN || p->call == CALL_PART || p->call == CALL_COMMIT;
 
+    if (status == 507)
+        count(p, &p->fleet->counts.full);
     if (status == 404 && !is_upload) {
         p->runner = 0; /* it says hello again, with all that it holds */
     } else if (is_upload && status >= 400 && status < 500) {
@@ -519,6 +562,17 @@ void fleet_stop(struct fleet *f)
     f->base = NULL;
 }
 
+int fleet_newest(struct fleet *f, struct fleet_report *out, int max)
+{
+    int n = 0;
+
+    pthread_mutex_lock(&f->lock);
+    for (int64_t i = f->counts.reports - 1; i >= 0 && n < max; i--)
+        out[n++] = f->reports[i];
+    pthread_mutex_unlock(&f->lock);
+    return n;
+}
+
 const struct fleet_report *fleet_reports(const struct fleet *f, int64_t *n)
 {
     *n = f->counts.reports;
@@ -531,6 +585,7 @@ void fleet_free(struct fleet *f)
         return;
     fleet_stop(f);
     mem_free(f->reports);
+    mem_free(f->known);
     pthread_mutex_destroy(&f->lock);
     mem_free(f);
 }

@@ -25,9 +25,10 @@ struct fleet_counts {
     int64_t trials;  /* ends that were acknowledged */
     int64_t reports; /* values at levels that were acknowledged */
     int64_t resumed; /* trials that began from a checkpoint of another runner */
+    int64_t full;    /* calls that were refused because the disk was full */
     int64_t stale, lost, again, vanished;
 };
-/* A value that the service said it has: trial by its id. */
+/* A value that the service said it has: trial by its id. level 0: the trial has ended. */
 struct fleet_report {
     int64_t trial;
     int level;
@@ -41,6 +42,8 @@ struct fleet_counts fleet_counts(struct fleet *f); /* from any thread */
 void fleet_vanish(struct fleet *f, int n);
 /* Ends the thread; what was acknowledged stays readable until fleet_free. */
 void fleet_stop(struct fleet *f);
+/* The last that were acknowledged, from any thread; returns how many. */
+int fleet_newest(struct fleet *f, struct fleet_report *out, int max);
 const struct fleet_report *fleet_reports(const struct fleet *f, int64_t *n);
 void fleet_free(struct fleet *f); /* NULL is legal */
 

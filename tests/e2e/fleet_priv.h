@@ -41,8 +41,16 @@ struct peer {
     size_t n_bytes;
     int tries; /* of a call, one after another */
 };
+/* What the service has told the runners of a trial, together. */
+struct fleet_known {
+    int64_t fence;
+    char session[33]; /* that was granted it under this fence */
+    int saved;        /* the level of the last checkpoint that was acknowledged */
+};
 struct fleet {
     struct fleet_conf conf;
+    struct fleet_known *known; /* by the trial's id */
+    int64_t n_known;
     struct ledger *ledger;
     struct event_base *base;
     pthread_t thread;

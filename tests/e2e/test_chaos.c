@@ -23,7 +23,14 @@
 #include <math.h>
 #include <unistd.h>
 
-enum { PROXIES = 3, LEASE_MS = 2000, DISK_BYTES = 1 << 30, PAGE = 1000 };
+enum {
+    PROXIES = 3,
+    LEASE_MS = 2000,
+    DISK_BYTES = 1 << 30,
+    FULL_MS = 3000,
+    NEWEST = 12,
+    PAGE = 1000
+};
 enum act { ACT_KILL, ACT_FAULT, ACT_VANISH, ACT_NETWORK, ACT_LEASES, ACT_CLOCK, ACT_DISK, ACTS };
 
 static const char *const act_names[ACTS] = {
@@ -262,6 +269,45 @@ static void result(struct chaos *c, struct outcome *out)
 
 /* ---- chaos ---- */
 
+static bool is_there(const json_t *trial, const struct fleet_report *what)
+{
+    json_t *row = NULL;
+    size_t i = 0;
+
+    if (what->level == 0)
+        return !str_eq(json_text(trial, "state"), "running") &&
+               !str_eq(json_text(trial, "state"), "queued") &&
+               !str_eq(json_text(trial, "state"), "paused");
+    json_array_foreach(json_object_get(trial, "reports"), i, row)
+    {
+        if (json_i64(row, "level") == what->level &&
+            json_number_value(json_object_get(row, "value")) == what->value)
+            return true;
+    }
+    return false;
+}
+
+/* What was acknowledged last is there now, before the same work could have been done again. */
+static void check_newest(struct chaos *c)
+{
+    struct fleet_report newest[NEWEST];
+    int n = fleet_newest(c->fleet, newest, NEWEST);
+    json_t *trial = NULL;
+
+    for (int i = 0; i < n; i++) {
+        if (client_get(c->client, &trial, NULL, "/trials/%" PRId64, newest[i].trial) < 0)
+            continue;
+        if (!is_there(trial, &newest[i]))
+            ledger_fail(c->ledger,
+                        "trial %" PRId64
+                        ": %.17g at level %d (0: its end) was acknowledged just now "
+                        "and is not there",
+                        newest[i].trial, newest[i].value, newest[i].level);
+        json_decref(trial);
+        trial = NULL;
+    }
+}
+
 static void restart(struct chaos *c)
 {
     struct err err = { 0 };
@@ -305,12 +351,15 @@ static void all_leases_run_out(struct chaos *c)
 
 static void disk_full(struct chaos *c)
 {
-    int64_t until = now_ms() + 300 + rng_below(&c->rng, 900);
+    int64_t until = now_ms() + 300 + rng_below(&c->rng, 900), last = now_ms() + FULL_MS,
+            full = fleet_counts(c->fleet).full;
     bool is_killed = rng_below(&c->rng, 2) == 0;
     struct err err = { 0 };
 
-    while (now_ms() < until) {
+    /* Until somebody was refused: the log of the database may have had room for a while. */
+    while (now_ms() < until || (now_ms() < last && fleet_counts(c->fleet).full == full)) {
         disk_fill(c->s.data);
+        check_newest(c); /* reads go on */
         pause_ms(20);
     }
     if (is_killed)
@@ -383,6 +432,7 @@ static void do_harm(struct chaos *c, int runners, int acts, int64_t reports)
             pause_ms(10);
         }
         act(c, runners);
+        check_newest(c);
         check(c);
     }
 }
@@ -430,7 +480,7 @@ static void check_reports(struct chaos *c)
 
     must(c, store ? 0 : -1, &err, "data folder");
     for (int64_t i = 0; i < n; i++) {
-        struct level l = { all[i].level, all[i].value, false };
+        struct level l = { all[i].level, all[i].value, all[i].level == 0 }; /* ends: the ledger */
 
         must(c, store_report_each(store, all[i].trial, on_report, &l, &err), &err, "reports");
         if (!l.is_there)
@@ -495,11 +545,11 @@ static void print_counts(struct chaos *c, int64_t ms)
         print_message("%3d times %s\n", c->done[i], act_names[i]);
     print_message("%" PRId64 " ms; %d connections, %d of them cut by a proxy, %" PRId64
                   " answers lost, %" PRId64 " calls made again, %" PRId64
-                  " machines vanished, %" PRId64 " trials resumed, %" PRId64
-                  " messages stale; acknowledged: %" PRId64
+                  " of them because the disk was full, %" PRId64 " machines vanished, %" PRId64
+                  " trials resumed, %" PRId64 " messages stale; acknowledged: %" PRId64
                   " values, %d ends, %d events; seed %" PRIu64 "\n",
-                  ms, c->cuts.connections, c->cuts.cuts, n.lost, n.again, n.vanished, n.resumed,
-                  n.stale, n.reports, l.ends, l.events, test_seed());
+                  ms, c->cuts.connections, c->cuts.cuts, n.lost, n.again, n.full, n.vanished,
+                  n.resumed, n.stale, n.reports, l.ends, l.events, test_seed());
 }
 
 static void chaos_loses_nothing_repeats_nothing_and_changes_nothing(void **state)
