@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 6000, LEAST_ROWS = 800, BINS = 32, PASSES = 3 };
+/* PASSES: after three, what columns say alone was not parted from what their pairs say, and a
+ * direction near a column was found for the remainder. */
+enum { MOST_ROWS = 12000, LEAST_ROWS = 800, BINS = 32, PASSES = 6 };
 /* What a direction must explain of the rest that the columns leave: a share, and in standard errors.
  * LONGEST: a direction with such a weight is the column itself. CLIP: in spreads, for the fit. */
-#define LEAST_OF_REST 0.01
-#define LEAST_ERRORS  4.0
+#define LEAST_OF_REST 0.005
+#define LEAST_ERRORS  3.0
 #define LONGEST       0.97
 #define CLIP          5.0
 
@@ -24,8 +26,11 @@ struct screen {
     int n, n_cols;
     /* [n_cols][n] values about their means, missing = 0; their means and spreads */
     double *x, mean[ROTATE_MOST_COLS], sd[ROTATE_MOST_COLS];
-    /* [n] the target about its mean, less what the columns say alone; a direction */
-    double *rest, *value;
+    /* [2][n] the target about its mean, less what the columns say alone: by the half of the rows
+     * that says it. rest: of this half (0: the even rows) */
+    double *rests, *rest;
+    int half;
+    double *value; /* [n] a direction */
     uint8_t *bin;
     uint32_t *key, *order, *room;
 };
@@ -48,13 +53,20 @@ static void bins_take(struct screen *s, const double *x)
     }
 }
 
-/* The means of the rest by bin, over the even rows. */
+/* Takes the half that effects are fitted on; the other one judges them. */
+static void half_take(struct screen *s, int half)
+{
+    s->half = half;
+    s->rest = s->rests + (ptrdiff_t)half * s->n;
+}
+
+/* The means of the rest by bin, over the half. */
 static void means_take(const struct screen *s, double mean[BINS])
 {
     double count[BINS] = { 0 };
 
     memset(mean, 0, BINS * sizeof *mean);
-    for (int i = 0; i < s->n; i += 2) {
+    for (int i = s->half; i < s->n; i += 2) {
         mean[s->bin[i]] += s->rest[i];
         count[s->bin[i]]++;
     }
@@ -89,7 +101,7 @@ static void line_off(struct screen *s)
 {
     double dot = 0, square = 0;
 
-    for (int i = 0; i < s->n; i += 2) {
+    for (int i = s->half; i < s->n; i += 2) {
         dot += s->value[i] * s->rest[i];
         square += s->value[i] * s->value[i];
     }
@@ -113,20 +125,23 @@ static void pair_take(struct screen *s, const int *cols, const struct pair *pair
     }
 }
 
-/* By how much the squared rest of the odd rows falls when a direction's means are taken off; 0 = not
- * enough. */
+/* By how much the squared rest of each half falls when a direction's means, of the other half, are
+ * taken off; 0 = not enough. */
 static double gain_of(struct screen *s, const double *weight)
 {
     double mean[BINS], gain = 0, square = 0, rest = 0;
 
     direction_take(s, weight);
     bins_take(s, s->value);
-    means_take(s, mean);
-    for (int i = 1; i < s->n; i += 2) {
-        double r = s->rest[i], left = r - mean[s->bin[i]], d = r * r - left * left;
-        rest += r * r;
-        gain += d;
-        square += d * d;
+    for (int half = 0; half < 2; half++) {
+        half_take(s, half);
+        means_take(s, mean);
+        for (int i = 1 - half; i < s->n; i += 2) {
+            double r = s->rest[i], left = r - mean[s->bin[i]], d = r * r - left * left;
+            rest += r * r;
+            gain += d;
+            square += d * d;
+        }
     }
     return gain > LEAST_OF_REST * rest && gain > LEAST_ERRORS * sqrt(square) ? gain : 0;
 }
@@ -279,6 +294,7 @@ static void target_take(struct screen *s, const struct prep_spec *spec, const in
     }
     for (int i = 0; i < s->n; i++)
         s->rest[i] -= mean;
+    memcpy(s->rests + s->n, s->rests, (size_t)s->n * sizeof *s->rests);
 }
 
 static bool screen_run(struct screen *s, const struct prep_spec *spec, const struct rotate_of *of,
@@ -290,8 +306,12 @@ static bool screen_run(struct screen *s, const struct prep_spec *spec, const str
         if (!column_take(s, spec, of->cols[c], rows, c))
             return false;
     }
+    half_take(s, 0);
     target_take(s, spec, rows);
-    known_off(s, of->cols, of->pairs, of->n_pairs);
+    for (int half = 0; half < 2; half++) {
+        half_take(s, half);
+        known_off(s, of->cols, of->pairs, of->n_pairs);
+    }
     double as_is = set_try(s, false, out), in_spreads = set_try(s, true, &other);
     if (in_spreads > as_is)
         *out = other;
@@ -301,8 +321,8 @@ static bool screen_run(struct screen *s, const struct prep_spec *spec, const str
 bool rotate_screen(const struct prep_spec *spec, const struct rotate_of *of, struct rotation *out)
 {
     int n = of->n;
-    int64_t *rows = mem_array(2 * (size_t)MOST_ROWS + 1, sizeof *rows),
-            step = 1 + spec->frame->rows / MOST_ROWS;
+    int64_t *rows = mem_array((size_t)MOST_ROWS + 1, sizeof *rows),
+            step = (spec->frame->rows + MOST_ROWS - 1) / MOST_ROWS;
     struct screen s = { .n_cols = n };
     bool found = false;
 
@@ -313,9 +333,9 @@ bool rotate_screen(const struct prep_spec *spec, const struct rotate_of *of, str
     }
     if (s.n >= LEAST_ROWS && n >= ROTATE_LEAST_COLS && n <= ROTATE_MOST_COLS) {
         size_t room = (size_t)s.n;
-        s.x = mem_array(room * ((size_t)n + 2), sizeof *s.x);
-        s.rest = s.x + room * (size_t)n;
-        s.value = s.rest + room;
+        s.x = mem_array(room * ((size_t)n + 3), sizeof *s.x);
+        s.rests = s.x + room * (size_t)n;
+        s.value = s.rests + 2 * room;
         s.bin = mem_array(room, 1);
         s.key = mem_array(room * 3, sizeof *s.key);
         s.order = s.key + room;

@@ -2,9 +2,9 @@
  * target than the columns do one by one.
  *
  * Tried are the principal components of the columns as they are, and of the columns in units of
- * their spread; the set that says more wins. Half of a sample of the training rows fits the columns'
- * own effects and each direction's, the other half judges, so that directions of noise are not
- * found; the components themselves know nothing of the target. Called by step.c. */
+ * their spread; the set that says more wins. Each half of a sample of the training rows fits the
+ * columns' own effects and each direction's, and the other half judges, so that directions of noise
+ * are not found; the components themselves know nothing of the target. Called by step.c. */
 #ifndef ML_PREP_ROTATE_SCREEN_H
 #define ML_PREP_ROTATE_SCREEN_H
 

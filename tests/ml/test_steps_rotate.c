@@ -144,6 +144,12 @@ static double two_bands(const struct made *m, int r, double e)
     return bands(m, r, e) > 0.5;
 }
 
+/* What two directions say is a seventh of what there is. */
+static double faint_bands(const struct made *m, int r, double e)
+{
+    return sin(m->z[0][r]) + (m->z[1][r] > 0) + 2 * e;
+}
+
 static void nothing_is_turned_for_noise_or_for_single_columns(void **state)
 {
     static double (*const targets[])(const struct made *, int, double) = { noise, alone, linear };
@@ -239,10 +245,21 @@ static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
     made_free(m);
 }
 
+static void directions_are_found_under_much_noise(void **state)
+{
+    struct made *m = made_new(faint_bands, 1, 0);
+    int n;
+
+    (void)state;
+    assert_true(first_direction(m->p, &n) >= 0);
+    made_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_turned_for_noise_or_for_single_columns),
+        cmocka_unit_test(directions_are_found_under_much_noise),
         cmocka_unit_test(bands_along_directions_are_found),
         cmocka_unit_test(units_do_not_hide_directions),
         cmocka_unit_test(bytes_come_back_and_damaged_ones_do_no_harm),
