@@ -701,25 +701,7 @@ int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json
     *out = json_pack("{s:[]}", "replies");
     return 0;
 }
-int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct err *err)
-{
-    (void)ctl, (void)err, (void)after, (void)limit;
-    *out = json_pack("{s:[]}", "runners");
-    return 0;
-}
-int ctl_pools(struct ctl *ctl, json_t **out, struct err *err)
-{
-    (void)ctl, (void)err;
-    *out = json_pack("{s:[]}", "pools");
-    return 0;
-}
-int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out, struct err *err)
-{
-    (void)err;
-    SAY(ctl, "runner_act %d %s", (int)runner, verb);
-    *out = json_pack("{s:I}", "id", (json_int_t)runner);
-    return 0;
-}
+#include "tests/web/fake_runner.h"
 struct ctl_sub *ctl_subscribe(struct ctl *ctl, int64_t study,
                               void (*on_event)(void *, int64_t, int64_t, const char *,
                                                const char *),
