@@ -58,7 +58,7 @@ PKGS := sqlite3:libsqlite3-dev libevent:libevent-dev libevent_pthreads:libevent-
         libpng:libpng-dev libjpeg:libjpeg62-turbo-dev liblzma:liblzma-dev libzstd:libzstd-dev \
         liblz4:liblz4-dev snappy:libsnappy-dev
 pkg_names := $(foreach p,$(PKGS),$(firstword $(subst :, ,$p)))
-need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev deb check-deb check-image kubernetes-peers slurm-peers ansible-peers uninstall,$(or $(MAKECMDGOALS),all)),1))
+need_pkgs := $(if $(NO_PKGS),,$(if $(filter-out clean deps deps-dev gpu-check gpu-bench lint spec-tables run test check dev deb check-deb check-image kubernetes-peers slurm-peers ansible-peers check-ansible uninstall,$(or $(MAKECMDGOALS),all)),1))
 ifdef need_pkgs
 PKG_CFLAGS := $(shell pkg-config --cflags $(pkg_names) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(pkg_names) 2>/dev/null)
@@ -104,7 +104,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask \
-        bench-best test-chaos test-training formats-peers kubernetes-peers slurm-peers ansible-peers \
+        bench-best test-chaos test-training formats-peers kubernetes-peers slurm-peers ansible-peers check-ansible \
         bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables manual install uninstall deb check-deb check-image clean gpu-check gpu-bench cuda need-packages
 
@@ -372,6 +372,9 @@ slurm-peers:
 ansible-peers:
 	@sh .ci/deps.sh ansible
 	@python3 -m venv build/ansible && build/ansible/bin/python -m pip install -q -r tests/packaging/ansible/requirements.txt
+
+check-ansible:
+	@tests/packaging/check_ansible.sh
 
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)

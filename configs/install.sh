@@ -74,7 +74,7 @@ for doc in README.md LICENSE NOTICE docs/API.md docs/CHANGES.md docs/DEBUG.md do
     docs/SIMULATE.md docs/SPEC.md docs/leaderboard.png; do
     put 644 $doc "$SHARE/doc/assay/${doc#docs/}"
 done
-find configs/clients configs/grafana configs/kubernetes configs/prometheus configs/studies -type f | sort | while read -r file; do
+find configs/ansible configs/clients configs/grafana configs/kubernetes configs/prometheus configs/studies -type f | sort | while read -r file; do
     put 644 "$file" "$SHARE/doc/assay/examples/${file#configs/}"
 done
 [ "$verb" = install ] || echo "uninstalled; $SYSCONFDIR/assay and the data folders are left"

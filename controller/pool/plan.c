@@ -33,7 +33,7 @@ void plan_pool(const struct plan_in *in, struct plan *out)
     out->taken = MIN((coming + out->submit + out->submit_kept) * in->devices, in->wanted);
     /* Kept jobs are pending for the sake of min. */
     int spare = in->pending + in->late - MIN(in->kept, in->min) - MAX(need - in->starting, 0);
-    out->is_unwanted = spare > 0;
-    if (spare > 0 && in->unwanted_ms >= in->idle_ms)
+    out->is_unwanted = spare > 0 && out->submit + out->submit_kept == 0;
+    if (out->is_unwanted && in->unwanted_ms >= in->idle_ms)
         out->cancel = spare;
 }

@@ -12,7 +12,8 @@ int ctl_runners(struct ctl *ctl, int64_t after, int limit, json_t **out, struct 
 int ctl_pools(struct ctl *ctl, json_t **out, struct err *err)
 {
     (void)ctl, (void)err;
-    *out = json_pack("{s:[]}", "pools");
+    *out = json_pack("{s:[{s:s, s:s, s:s, s:i, s:i, s:i, s:[]}]}", "pools", "name", "gpu", "state",
+                     "idle", "why", "", "min", 0, "max", 4, "wanted", 0, "jobs");
     return 0;
 }
 int ctl_runner_act(struct ctl *ctl, int64_t runner, const char *verb, json_t **out, struct err *err)

@@ -1,4 +1,4 @@
-// tables.js - two simple lists: datasets with their columns, and runners with their devices.
+// tables.js - simple lists: datasets with their columns, runners with their devices, and pools.
 
 import * as api from './api.js';
 import {pill} from './budget.js';
@@ -181,6 +181,50 @@ function deviceRow(d) {
           null);
 }
 
+/** The pools whose runners a cluster's scheduler starts, below the runners; nothing without pools. */
+function poolsCard(root) {
+  const holder = h('div');
+  let isStopped = false;
+
+  function rowOf(p) {
+    return h(
+        'tr', {},
+        h('th', { scope: 'row' }, p.name, p.why ? h('span', { class: 'sub' }, p.why) : null),
+        h('td', {}, pill(p.state)), h('td', { class: 'num' }, count(p.running)),
+        h('td', { class: 'num' }, count(p.pending)), h('td', { class: 'num' }, count(p.max)));
+  }
+
+  async function load() {
+    try {
+      const { pools } = await api.get('/pools');
+      if (isStopped) return;
+      const heads = [['Pool'], ['State'], ['Jobs running', true], ['waiting', true], ['at most', true]];
+      replace(
+          holder,
+          pools.length ?
+              h('div', { class: 'card flush' },
+                h('table', { class: 'list' }, h('caption', { class: 'unseen' }, 'Pools'),
+                  h('thead', {},
+                    h('tr', {},
+                      heads.map(
+                          ([name, num]) =>
+                              h('th', { scope: 'col', class: num ? 'num' : null }, name)))),
+                  h('tbody', {}, pools.map(rowOf)))) :
+              null);
+    } catch {
+      // The list of runners says what is wrong with the connection.
+    }
+  }
+
+  const tick = setInterval(load, 5000);
+  root.append(holder);
+  load();
+  return () => {
+    isStopped = true;
+    clearInterval(tick);
+  };
+}
+
 export function runnersView(root, params, showError) {
   let view = null;
 
@@ -224,5 +268,10 @@ export function runnersView(root, params, showError) {
             'Start one on this machine or on any other:'),
           h('pre', {}, h('code', {}, `assay agent --server ${location.origin} --token-file FILE`))),
   });
+  const stopPools = poolsCard(root), stop = view.stop;
+  view.stop = () => {
+    stopPools();
+    stop();
+  };
   return view;
 }
