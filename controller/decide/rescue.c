@@ -80,6 +80,7 @@ static int pick(struct study *st, int64_t *out, int n, struct err *err)
     int64_t least = rival(st);
     int found = 0;
 
+    CHECK(n >= 1);
     for (int64_t k = 1; k <= st->n_trials; k++) {
         int rc = 0, at = 0;
 
@@ -99,7 +100,8 @@ static int pick(struct study *st, int64_t *out, int n, struct err *err)
 
 int rescue_next(struct study *st, struct actions *out, struct err *err)
 {
-    int64_t now = ctl_now(st->ctl), hard = budget_hard_ms(st), numbers[STUDY_MAX_RESCUE];
+    int64_t now = ctl_now(st->ctl), hard = budget_hard_ms(st);
+    int64_t numbers[STUDY_MAX_RESCUE] = { 0 };
     int n = 0;
 
     CHECK(st->row.state == SS_FINISHING);

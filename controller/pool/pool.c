@@ -113,6 +113,7 @@ static void jobs_take(struct pools *p, const struct slurm_job *list, int n)
         else if (j->started_ms == 0)
             j->started_ms = now_ms(p);
     }
+    CHECK(p->jobs || p->n_jobs == 0);
     for (int i = 0; i < p->n_jobs; i++) {
         if (!job_find(jobs, n, p->jobs[i].is.id))
             note_gone(p, &p->jobs[i]);

@@ -183,10 +183,10 @@ struct study {
     int64_t served;
 
     /* Decisions that were carried out and that rows show only in part. */
-    int64_t probe;        /* number of the trial that decides the validation; 0 = none */
-    int64_t refit;        /* the open refit task; 0 = none */
-    bool is_ending_new;   /* it has just begun to finish: open trials are to be ended (finish.c) */
-    bool cuts_running;    /* then running trials are cancelled, too */
+    int64_t probe;      /* number of the trial that decides the validation; 0 = none */
+    int64_t refit;      /* the open refit task; 0 = none */
+    bool is_ending_new; /* it has just begun to finish: open trials are to be ended (finish.c) */
+    bool cuts_running;  /* then running trials are cancelled, too */
     /* numbers of the paused trials that complete at the end, best first, and the monotonic ms until
      * which they may wait for a runner */
     int64_t rescue[STUDY_MAX_RESCUE];

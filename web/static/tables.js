@@ -181,7 +181,9 @@ function deviceRow(d) {
           null);
 }
 
-/** The pools whose runners a cluster's scheduler starts, below the runners; nothing without pools. */
+/**
+ * The pools whose runners a cluster's scheduler starts, below the runners; nothing without pools.
+ */
 function poolsCard(root) {
   const holder = h('div');
   let isStopped = false;
@@ -198,7 +200,8 @@ function poolsCard(root) {
     try {
       const { pools } = await api.get('/pools');
       if (isStopped) return;
-      const heads = [['Pool'], ['State'], ['Jobs running', true], ['waiting', true], ['at most', true]];
+      const heads =
+          [['Pool'], ['State'], ['Jobs running', true], ['waiting', true], ['at most', true]];
       replace(
           holder,
           pools.length ?
