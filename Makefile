@@ -192,7 +192,7 @@ $B/libassay-cuda.so: $(CUDA_SRCS:%=$B/%.o) $B/libassay-ml.a
 
 # The kernels for tests on a machine without a GPU: the same .cu files as C++ over tests/cuda/emu.h. Without sanitizers:
 # fibers switch stacks, which they do not follow.
-EMU_OBJS := $(CUDA_SRCS:%=$B/emu/%.o) $B/emu/tests/cuda/emu.cpp.o
+EMU_OBJS := $(CUDA_SRCS:%=$B/emu/%.o) $B/emu/tests/cuda/emu.cpp.o $B/emu/tests/cuda/nccl_emu.c.o
 EMU_RIGS := $(patsubst %,$B/emu/%.o,$(wildcard tests/cuda/*_rig.c))
 EMU_FLAGS = -O2 -g -ffp-contract=off -fPIC -pthread -I. -MMD -MP -DASSAY_EMULATE='"tests/cuda/emu.h"'
 

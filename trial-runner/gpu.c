@@ -201,7 +201,7 @@ static int take_line(const char *line, size_t n, struct msg_device *out)
 
     str_fmt_bytes(json_integer_value(json_object_get(j, "total_bytes")), bytes, sizeof bytes);
     if (is_device) {
-        *out = (struct msg_device){ .max_trials = GPU_TRIALS, .blends = true };
+        *out = (struct msg_device){ .max_trials = GPU_TRIALS, .meets = true, .blends = true };
         snprintf(out->id, sizeof out->id, GPU_KIND "%d", (int)json_integer_value(index));
         str_copy(out->kind, sizeof out->kind, GPU_KIND);
         str_copy(out->name, sizeof out->name, name);

@@ -120,14 +120,26 @@ static const struct family *family_of(const json_t *json, const char *path, cons
 
 int config_rivals_check(const json_t *entry, const char *path, struct err *err)
 {
-    const json_t *ranks = json_object_get(entry, "ranks"),
-                 *devices = json_object_get(entry, "devices");
+    /* the value of each that says nothing */
+    static const struct {
+        const char *name;
+        double nothing;
+    } rivals[] = { { "ranks", 1 }, { "devices", 1 }, { "gpus", 0 } };
+    const char *first = NULL;
     char where[120];
 
-    if (!ranks || !devices || json_number_value(ranks) == 1 || json_number_value(devices) == 1)
-        return 0;
-    jsonx_path(where, sizeof where, path, "devices");
-    return err_at(err, where, "cannot be above 1 together with ranks: name one of them");
+    for (size_t i = 0; i < ARRAY_LEN(rivals); i++) {
+        const json_t *v = json_object_get(entry, rivals[i].name);
+        if (!v || (json_is_number(v) && json_number_value(v) == rivals[i].nothing))
+            continue;
+        if (first) {
+            jsonx_path(where, sizeof where, path, rivals[i].name);
+            return err_at(err, where, "cannot be above %g together with %s: name one of them",
+                          rivals[i].nothing, first);
+        }
+        first = rivals[i].name;
+    }
+    return 0;
 }
 
 int config_parse(struct config *c, const json_t *json, const char *path, const struct own *own,

@@ -55,6 +55,7 @@ struct group {
     int64_t host_bytes;  /* forecast of all its trials together */
     int64_t deadline_ms; /* monotonic; 0 = none */
     bool is_probe;       /* its only trial decides the validation (decide/probe.h) */
+    bool on_gpu;         /* the device that asks is one */
     struct gang_seats *seats;
     bool is_gang; /* its only trial gets these seats */
     int chosen[MSG_MAX_RANKS];
@@ -210,6 +211,10 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
 
         if (!may_join(g, i, choice))
             continue;
+        if (t->on_gpus && !g->on_gpu) {
+            g->n_never++;
+            continue;
+        }
         if (t->devices > 1) {
             int rc = gang_fill(g, st->queue[i]);
             if (rc < 0)
@@ -262,7 +267,8 @@ static int pick_probe(struct group *g, struct runner *r, struct err *err)
     if (!st->probe)
         return 0; /* the cost formula decided: this is an ordinary grant */
     g->is_probe = true;
-    if (!is_ready(trial_mem(st, st->probe)) || retry_waits(st, st->probe))
+    if (!is_ready(trial_mem(st, st->probe)) || retry_waits(st, st->probe) ||
+        (trial_mem(st, st->probe)->on_gpus && !g->on_gpu))
         return 1;
     if (trial_mem(st, st->probe)->devices > 1 && gang_fill(g, st->probe) != 1)
         return 1;
@@ -290,6 +296,7 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
 
     if (st->spec.command && !device_takes(d, st->spec.command))
         return 0;
+    g->on_gpu = str_eq(d->is.kind, "cuda");
     if (st->row.state == SS_FINISHING)
         return pick_rescued(g, err);
     if (st->problem.is_undecided) {
@@ -422,8 +429,8 @@ static json_t *grant_json(struct group *g, int64_t group_no, struct err *err)
                                         .from = from,
                                         .to = row->run_to,
                                         .growth = memory_growth(st, t) };
-        /* The checkpoint of a program counts even before its first level. */
-        if (from > 0 || (command && t->checkpoint_level < t->run_to))
+        /* A checkpoint counts even before the first level is complete. */
+        if (t->checkpoint_level < t->run_to)
             str_copy(trials[i].checkpoint, sizeof trials[i].checkpoint, row->checkpoint);
     }
     if (command)

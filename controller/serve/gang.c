@@ -102,7 +102,9 @@ enum gang_answer gang_try(struct study *st, int64_t number, struct gang_seats *s
         if (seat_of[i] == 0)
             at = i;
     }
-    if (at >= 0) /* else this device cannot meet others */
+    if (trial_mem(st, number)->on_gpus && !str_eq(kind, "cuda"))
+        at = -1;
+    if (at >= 0) /* else this device cannot meet others, or is of the wrong kind */
         answer = gang_choose(fleet, n, at, need, chosen);
     for (int k = 0; k < need && answer == GANG_GOES; k++)
         chosen[k] = seat_of[chosen[k]];

@@ -549,7 +549,11 @@ static int on_failed(struct study *st, struct trial_row *row, const struct msg_e
     }
     if (trial_reason_is_machine(e->reason)) {
         if (e->reason != TR_DRAINED && e->reason != TR_RANK_LOST)
-            blamed = quarantine_failed(st->ctl, l.runner, l.device, row->id, err);
+            blamed = quarantine_failed(st->ctl, l.runner, l.device,
+                                       e->reason == TR_WORKER_DIED && l.group_size > 1
+                                           ? quarantine_group(l.group)
+                                           : row->id,
+                                       err);
         if (blamed < 0)
             return -1;
         if (e->reason == TR_WORKER_DIED)

@@ -18,10 +18,15 @@ enum {
     QUARANTINE_GROWTH = 60               /* 60 s become at most 1 h */
 };
 
-/* Says that a trial (or a task, by minus its id) failed by the machine on this device: 1 = the
+/* Says that a trial (or a task, by minus its id; or a group of trials whose worker died, by
+ * quarantine_group, because that is one failure) failed by the machine on this device: 1 = the
  * device goes into quarantine for it, 0 = not yet, -1. */
 int quarantine_failed(struct ctl *ctl, int64_t runner, const char *device, int64_t trial,
                       struct err *err);
+static inline int64_t quarantine_group(int64_t group)
+{
+    return INT64_MIN + group;
+}
 /* Says that a trial or task ended well on this device, or failed by its own configuration: the
  * device works. */
 int quarantine_worked(struct ctl *ctl, int64_t runner, const char *device, struct err *err);

@@ -78,7 +78,8 @@ struct trial_mem {
                           number. A reload forgets it. */
     uint32_t
         shape; /* a hash of family and shape key: trials that may train together have equal ones */
-    uint8_t devices; /* that train it together (the parameter `devices`); up to 1: one */
+    uint8_t devices; /* that train it together (the parameter `devices` or `gpus`); up to 1: one */
+    bool on_gpus;    /* and they must be GPUs */
     double growth;   /* measured size of its trees / size by the formula (memory.h); 0 = unknown */
 };
 

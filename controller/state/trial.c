@@ -239,15 +239,17 @@ enum trial_source trial_source_of(const struct trial_row *row)
     return source;
 }
 
-/* How many devices train it. In a space of the user's own the word means what the user wants. */
-static uint8_t devices_of(const struct study *st, const struct trial_row *row)
+/* How many devices train it, and whether they must be GPUs. In a space of the user's own the word means what the user wants. */
+static uint8_t devices_of(const struct study *st, const struct trial_row *row, bool *on_gpus)
 {
-    json_t *o = !st->spec.is_own && row->config && strstr(row->config, "\"devices\"")
-                    ? jsonx_load(row->config, strlen(row->config), "config", NULL)
-                    : NULL;
-    json_int_t n = json_integer_value(json_object_get(o, "devices"));
+    bool may = !st->spec.is_own && row->config &&
+               (strstr(row->config, "\"devices\"") || strstr(row->config, "\"gpus\""));
+    json_t *o = may ? jsonx_load(row->config, strlen(row->config), "config", NULL) : NULL;
+    json_int_t gpus = json_integer_value(json_object_get(o, "gpus")),
+               n = MAX(json_integer_value(json_object_get(o, "devices")), gpus);
 
     json_decref(o);
+    *on_gpus = gpus > 0;
     return n >= 2 && n <= MSG_MAX_RANKS ? (uint8_t)n : 1;
 }
 
@@ -262,6 +264,9 @@ static uint32_t hash_more(uint32_t hash, const char *text)
 
 static void note_new(struct study *st, const struct trial_row *row)
 {
+    bool on_gpus = false;
+    uint8_t devices = devices_of(st, row, &on_gpus);
+
     CHECK(row->number == st->n_trials + 1); /* numbers have no holes */
     MEM_GROW(st->trials, st->n_trials, st->cap_trials);
     st->trials[st->n_trials++] =
@@ -269,7 +274,8 @@ static void note_new(struct study *st, const struct trial_row *row)
                             .score = NAN,
                             .first_score = NAN,
                             .shape = hash_more(hash_more(2166136261U, row->family), row->shape_key),
-                            .devices = devices_of(st, row) };
+                            .devices = devices,
+                            .on_gpus = on_gpus };
 }
 
 /* Whether the trial was cut before all folds were scored. */

@@ -93,8 +93,9 @@ static void runner_why(struct ctl *ctl, const char *sig, char *out, size_t size)
 
 /* ---- trials of several devices ---- */
 
-/* The most devices of one kind that could train a trial together. */
-static int fleet_most(const struct study *st, const char **kind)
+/* The most devices of one kind that could train this trial together. One GPU that needs nobody
+ * else need not be able to meet others. */
+static int fleet_most(const struct study *st, const struct trial_mem *t, const char **kind)
 {
     struct ctl *ctl = st->ctl;
     const char *sig = st->row.numeric_sig ? st->row.numeric_sig : "";
@@ -107,7 +108,8 @@ static int fleet_most(const struct study *st, const char **kind)
             (sig[0] && !str_eq(sig, r->row.numeric_sig)))
             continue;
         for (int k = 0; k < r->n_devices; k++) {
-            if (!r->devices[k].is.meets || r->devices[k].is_quarantined)
+            if ((t->devices > 1 && !r->devices[k].is.meets) || r->devices[k].is_quarantined ||
+                (t->on_gpus && !str_eq(r->devices[k].is.kind, "cuda")))
                 continue;
             MEM_GROW(fleet, n, cap);
             fleet[n++] = (struct gang_device){ r->row.id, r->devices[k].is.kind, false };
@@ -125,10 +127,14 @@ static void gang_why(const struct study *st, char *out, size_t size)
 
     for (int i = 0; i < st->n_queue; i++) {
         const struct trial_mem *t = &st->trials[st->queue[i] - 1];
-        if (t->devices < 2 || t->run_to < 1)
+        if ((t->devices < 2 && !t->on_gpus) || t->run_to < 1)
             continue;
-        int most = fleet_most(st, &kind);
-        if (most < t->devices)
+        int most = fleet_most(st, t, &kind);
+        if (most < t->devices && t->on_gpus)
+            (void)snprintf(out, size,
+                           "trial %d needs %d %s, but the runners that are connected have %d",
+                           st->queue[i], t->devices, t->devices > 1 ? "GPUs" : "GPU", most);
+        else if (most < t->devices)
             (void)snprintf(out, size,
                            "trial %d needs %d devices of one kind, but the runners that are "
                            "connected have %d%s%s",

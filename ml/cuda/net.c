@@ -6,7 +6,7 @@
  * changes from step to step lies in the device's memory, and `at` says which step is made. With
  * ASSAY_CUDA_TRACE set there is no graph, because each launch is then waited for. Called through
  * the table of device.c. */
-#include "ml/cuda/net.h"
+#include "ml/cuda/net_private.h"
 
 #include "ml/cuda/trace.h"
 
@@ -15,25 +15,6 @@
 
 /* LINE: floats of 128 bytes. */
 enum { LINE = 32 };
-
-struct ml_net_table {
-    float *x;
-    int64_t rows, stride;
-};
-
-struct ml_net_group {
-    struct ml_ctx *c;
-    struct ml_net_in in;
-    struct net_view v;
-    unsigned char *memory;
-    cudaGraphExec_t graph;
-    int has_graph;
-    /* steps of one call of `score` */
-    struct ml_net_step *scoring;
-    float *scores;
-    /* of the slots, on the host; size 0 = empty */
-    struct ml_net_lane *lanes;
-};
 
 /* ---- the table ---- */
 
@@ -85,6 +66,7 @@ static float *place(struct net_view *v, const struct ml_net_in *in, struct cuda_
     v->sum = in->has_parts ? cuda_place(l, slots * v->stride, sizeof(*v->sum)) : NULL;
     v->clip = in->has_norms ? cuda_place(l, slots, sizeof(*v->clip)) : NULL;
     v->rates = in->has_norms ? cuda_place(l, slots * ML_NET_LAYERS, sizeof(*v->rates)) : NULL;
+    v->team = in->is_team ? cuda_place(l, 1, sizeof(*v->team)) : NULL;
     for (int i = 0; i < in->layers; i++) {
         int64_t n = slots * in->batch * in->pad[i + 1];
         v->z[i] = cuda_place(l, n, sizeof(*v->z[i]));
@@ -125,6 +107,7 @@ static void group_close(struct ml_net_group *g)
     cudaFree(g->memory);
     free(g->scoring);
     free(g->lanes);
+    free(g->staged);
     free(g);
 }
 
@@ -169,18 +152,19 @@ static int group_open(struct ml_ctx *c, const struct ml_net_in *in, struct ml_ne
 
 /* ---- copies ---- */
 
-static int put(struct ml_net_group *g, const void *to, const void *from, size_t n, struct err *err)
+int cuda_group_put(struct ml_net_group *g, const void *to, const void *from, size_t n,
+                   struct err *err)
 {
     return cuda_try(
         cudaMemcpyAsync((void *)(uintptr_t)to, from, n, cudaMemcpyHostToDevice, g->c->stream), err);
 }
 
-static int get(struct ml_net_group *g, void *to, const void *from, size_t n, struct err *err)
+int cuda_group_get(struct ml_net_group *g, void *to, const void *from, size_t n, struct err *err)
 {
     return cuda_try(cudaMemcpyAsync(to, from, n, cudaMemcpyDeviceToHost, g->c->stream), err);
 }
 
-static int wait(struct ml_net_group *g, struct err *err)
+int cuda_group_wait(struct ml_net_group *g, struct err *err)
 {
     return cuda_try(cudaStreamSynchronize(g->c->stream), err);
 }
@@ -191,8 +175,8 @@ static int state_put(struct ml_net_group *g, float *to, int slot, const float *f
     int64_t size = g->lanes[slot].size;
 
     for (int64_t i = 0; i < 3; i++) {
-        if (put(g, to + (3 * slot + i) * g->v.stride, from + i * size, (size_t)size * sizeof(*from),
-                err) < 0)
+        if (cuda_group_put(g, to + (3 * slot + i) * g->v.stride, from + i * size,
+                           (size_t)size * sizeof(*from), err) < 0)
             return -1;
     }
     return 0;
@@ -202,11 +186,11 @@ static int lane_put(struct ml_net_group *g, int slot, const struct ml_net_lane *
                     const float *state, const float *kept, struct err *err)
 {
     g->lanes[slot] = *lane;
-    if (put(g, g->v.lanes + slot, lane, sizeof(*lane), err) < 0 ||
+    if (cuda_group_put(g, g->v.lanes + slot, lane, sizeof(*lane), err) < 0 ||
         state_put(g, g->v.state, slot, state, err) < 0 ||
         (kept && state_put(g, g->v.kept, slot, kept, err) < 0))
         return -1;
-    return wait(g, err);
+    return cuda_group_wait(g, err);
 }
 
 static int lane_get(struct ml_net_group *g, int slot, enum ml_net_when when, int copies,
@@ -216,11 +200,11 @@ static int lane_get(struct ml_net_group *g, int slot, enum ml_net_when when, int
     int64_t size = g->lanes[slot].size;
 
     for (int64_t i = 0; i < copies; i++) {
-        if (get(g, state + i * size, from + (3 * (int64_t)slot + i) * g->v.stride,
-                (size_t)size * sizeof(*state), err) < 0)
+        if (cuda_group_get(g, state + i * size, from + (3 * (int64_t)slot + i) * g->v.stride,
+                           (size_t)size * sizeof(*state), err) < 0)
             return -1;
     }
-    return wait(g, err);
+    return cuda_group_wait(g, err);
 }
 
 static int feed_put(struct ml_net_group *g, int feed, const int32_t *rows, const void *y, int64_t n,
@@ -228,18 +212,18 @@ static int feed_put(struct ml_net_group *g, int feed, const int32_t *rows, const
 {
     size_t bytes = (size_t)n * sizeof(*rows);
 
-    if (put(g, g->v.feed_row + feed * g->v.feed_rows, rows, bytes, err) < 0 ||
-        (y && put(g, g->v.feed_y + feed * g->v.feed_rows, y, bytes, err) < 0))
+    if (cuda_group_put(g, g->v.feed_row + feed * g->v.feed_rows, rows, bytes, err) < 0 ||
+        (y && cuda_group_put(g, g->v.feed_y + feed * g->v.feed_rows, y, bytes, err) < 0))
         return -1;
-    return wait(g, err);
+    return cuda_group_wait(g, err);
 }
 
 static int keep(struct ml_net_group *g, const uint8_t *marks, struct err *err)
 {
-    if (put(g, g->v.marks, marks, (size_t)g->in.slots, err) < 0 ||
+    if (cuda_group_put(g, g->v.marks, marks, (size_t)g->in.slots, err) < 0 ||
         cuda_net_keep(g->c, &g->v, err) < 0)
         return -1;
-    return wait(g, err);
+    return cuda_group_wait(g, err);
 }
 
 static int finite(struct ml_net_group *g, uint8_t *finite, struct err *err)
@@ -248,8 +232,8 @@ static int finite(struct ml_net_group *g, uint8_t *finite, struct err *err)
     size_t bytes = (size_t)g->in.slots * sizeof(*broken);
 
     if (cuda_try(cudaMemsetAsync(g->v.broken, 0, bytes, g->c->stream), err) < 0 ||
-        cuda_net_finite(g->c, &g->v, err) < 0 || get(g, broken, g->v.broken, bytes, err) < 0 ||
-        wait(g, err) < 0)
+        cuda_net_finite(g->c, &g->v, err) < 0 ||
+        cuda_group_get(g, broken, g->v.broken, bytes, err) < 0 || cuda_group_wait(g, err) < 0)
         return -1;
     for (int i = 0; i < g->in.slots; i++)
         finite[i] = !broken[i];
@@ -294,12 +278,12 @@ static int graph_make(struct ml_net_group *g, struct err *err)
     return rc;
 }
 
-static int steps_begin(struct ml_net_group *g, const struct ml_net_step *steps, int n,
-                       struct err *err)
+int cuda_group_begin(struct ml_net_group *g, const struct ml_net_step *steps, int n,
+                     struct err *err)
 {
     size_t slots = (size_t)g->in.slots;
 
-    if (put(g, g->v.steps, steps, slots * (size_t)n * sizeof(*steps), err) < 0 ||
+    if (cuda_group_put(g, g->v.steps, steps, slots * (size_t)n * sizeof(*steps), err) < 0 ||
         cuda_try(cudaMemsetAsync(g->v.at, 0, sizeof(*g->v.at), g->c->stream), err) < 0)
         return -1;
     return cuda_try(cudaMemsetAsync(g->v.diverged, 0, slots * sizeof(*g->v.diverged), g->c->stream),
@@ -326,26 +310,34 @@ static void ends_fill(const struct ml_net_group *g, const struct ml_net_step *st
     }
 }
 
-static int group_steps(struct ml_net_group *g, const struct ml_net_step *steps, int n,
-                       struct ml_net_end *ends, struct ml_net_told *told, struct err *err)
+int cuda_group_end(struct ml_net_group *g, const struct ml_net_step *steps, int n,
+                   struct ml_net_end *ends, struct ml_net_told *told, struct err *err)
 {
     int32_t diverged[ML_NET_SLOTS];
     size_t slots = (size_t)g->in.slots;
+
+    if (cuda_group_get(g, diverged, g->v.diverged, slots * sizeof(*diverged), err) < 0 ||
+        cuda_group_get(g, told, g->v.told, slots * (size_t)n * sizeof(*told), err) < 0 ||
+        cuda_group_wait(g, err) < 0)
+        return -1;
+    ends_fill(g, steps, n, diverged, told, ends);
+    return 0;
+}
+
+static int group_steps(struct ml_net_group *g, const struct ml_net_step *steps, int n,
+                       struct ml_net_end *ends, struct ml_net_told *told, struct err *err)
+{
     int rc = 0;
 
     g->v.w = g->v.state;
     if (!g->has_graph && !cuda_is_traced && graph_make(g, err) < 0)
         return -1;
-    if (steps_begin(g, steps, n, err) < 0)
+    if (cuda_group_begin(g, steps, n, err) < 0)
         return -1;
     for (int i = 0; i < n && rc == 0; i++)
         rc = g->has_graph ? cuda_try(cudaGraphLaunch(g->graph, g->c->stream), err)
                           : step_launch(g, err);
-    if (rc < 0 || get(g, diverged, g->v.diverged, slots * sizeof(*diverged), err) < 0 ||
-        get(g, told, g->v.told, slots * (size_t)n * sizeof(*told), err) < 0 || wait(g, err) < 0)
-        return -1;
-    ends_fill(g, steps, n, diverged, told, ends);
-    return 0;
+    return rc < 0 ? -1 : cuda_group_end(g, steps, n, ends, told, err);
 }
 
 /* Forward passes over a feed, a batch at a time. */
@@ -362,7 +354,7 @@ static int group_score(struct ml_net_group *g, const uint8_t *marks, enum ml_net
             g->scoring[i] = (struct ml_net_step){ .from = from,
                                                   .rows = marks[i] ? (int32_t)rows : 0,
                                                   .feed = feed };
-        if (steps_begin(g, g->scoring, 1, err) < 0)
+        if (cuda_group_begin(g, g->scoring, 1, err) < 0)
             return -1;
         for (int l = 0; l < v.layers; l++) {
             if (cuda_net_forward(g->c, &v, l, err) < 0)
@@ -370,15 +362,15 @@ static int group_score(struct ml_net_group *g, const uint8_t *marks, enum ml_net
         }
         /* before `scoring` is written again */
         if (cuda_net_scores(g->c, &v, g->in.outputs, from, n, g->scores, err) < 0 ||
-            wait(g, err) < 0)
+            cuda_group_wait(g, err) < 0)
             return -1;
     }
     for (int i = 0; i < g->in.slots; i++) {
-        if (marks[i] && get(g, out + i * of_slot, g->scores + i * of_slot,
-                            (size_t)of_slot * sizeof(*out), err) < 0)
+        if (marks[i] && cuda_group_get(g, out + i * of_slot, g->scores + i * of_slot,
+                                       (size_t)of_slot * sizeof(*out), err) < 0)
             return -1;
     }
-    return wait(g, err);
+    return cuda_group_wait(g, err);
 }
 
 const struct ml_net_ops cuda_net_ops = {
@@ -392,6 +384,7 @@ const struct ml_net_ops cuda_net_ops = {
     .feed_put = feed_put,
     .keep = keep,
     .steps = group_steps,
+    .team_steps = cuda_net_team_steps,
     .finite = finite,
     .score = group_score,
 };

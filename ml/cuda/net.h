@@ -42,6 +42,16 @@ struct net_view {
     int64_t feed_rows;
     const float *x;
     int64_t x_stride;
+    /* of a network that other ranks train as well, or NULL */
+    struct net_team_loss *team;
+};
+
+/* What a rank knows of the loss of a batch. */
+struct net_team_loss {
+    /* the sum of its parts so far */
+    double own;
+    /* on its way through the sum over the ranks */
+    float word;
 };
 
 #ifdef __cplusplus
@@ -64,6 +74,12 @@ int cuda_net_next(struct ml_ctx *c, const struct net_view *v, struct err *err);
 /* The state of marked slots kept aside; which slots have parameters that are not finite. */
 int cuda_net_keep(struct ml_ctx *c, const struct net_view *v, struct err *err);
 int cuda_net_finite(struct ml_ctx *c, const struct net_view *v, struct err *err);
+/* net_team.cu: of the only lane of a group. The gradients [from, to) of one part of this rank's rows
+ * become part of the batch's; the same for the loss; and the loss of all ranks is told. */
+int cuda_net_team_share(struct ml_ctx *c, const struct net_view *v, int64_t from, int64_t to,
+                        struct err *err);
+int cuda_net_team_loss(struct ml_ctx *c, const struct net_view *v, struct err *err);
+int cuda_net_team_end(struct ml_ctx *c, const struct net_view *v, struct err *err);
 /* Scores of the last layer into out[slots][n][outputs], from row `from` on. */
 int cuda_net_scores(struct ml_ctx *c, const struct net_view *v, int outputs, int64_t from,
                     int64_t n, float *out, struct err *err);
@@ -77,6 +93,12 @@ __device__ inline const struct ml_net_step *net_step_of(const struct net_view *v
     const struct ml_net_step *s = v->steps + (int64_t)*v->at * v->slots + slot;
 
     return s->rows > 0 && !v->diverged[slot] ? s : (const struct ml_net_step *)0;
+}
+
+/* Whether the step ends with the optimiser. */
+__device__ inline bool net_is_last(const struct ml_net_step *s)
+{
+    return s->part == ML_NET_WHOLE || s->part == ML_NET_LAST_PART || s->part == ML_NET_ONLY_PART;
 }
 
 __device__ inline float *net_z(const struct net_view *v, int slot, int layer)

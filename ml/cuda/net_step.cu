@@ -50,7 +50,7 @@ __global__ void net_loss_kernel(struct net_view v)
     if (t == 0) {
         sum /= (double)rows;
         v.told[(int64_t)*v.at * v.slots + slot].loss = sum;
-        if (!(sum - sum == 0))
+        if (!(sum - sum == 0) && !v.team) /* a team decides together: net_team.cu */
             v.diverged[slot] = 1;
     }
 }
@@ -130,12 +130,6 @@ __device__ __forceinline__ struct layer_adam rates_of(const struct ml_net_step *
              step->eps,        step->fix_m,       step->fix_v };
 }
 
-/* Whether the step ends with the optimiser. */
-__device__ __forceinline__ bool is_last(const struct ml_net_step *step)
-{
-    return step->part == ML_NET_WHOLE || step->part == ML_NET_LAST_PART;
-}
-
 __global__ void net_optimise_kernel(struct net_view v)
 {
     int slot = (int)blockIdx.y;
@@ -145,7 +139,7 @@ __global__ void net_optimise_kernel(struct net_view v)
     const float *g = v.grad + (int64_t)slot * v.stride;
     int64_t stride = (int64_t)gridDim.x * blockDim.x;
 
-    if (!step || !is_last(step))
+    if (!step || !net_is_last(step))
         return;
     float clip = v.clip ? v.clip[slot] : 1.0f;
     bool has_norms = lane->optimizer == OPTIM_LARS || lane->optimizer == OPTIM_LAMB;
@@ -238,7 +232,7 @@ __global__ void net_clip_kernel(struct net_view v)
     const struct ml_net_lane *lane = &v.lanes[slot];
     const float *g = v.grad + (int64_t)slot * v.stride;
 
-    if (!step || !is_last(step))
+    if (!step || !net_is_last(step))
         return; /* the whole block, and before any barrier */
     double sum = squares(lane->size, &room, [=](int64_t i) { return g[i]; });
     if (threadIdx.x == 0) {
@@ -254,7 +248,8 @@ __global__ void net_rates_kernel(struct net_view v)
     const struct ml_net_step *step = net_step_of(&v, slot);
     const struct ml_net_lane *lane = &v.lanes[slot];
 
-    if (!step || !is_last(step) || (lane->optimizer != OPTIM_LARS && lane->optimizer != OPTIM_LAMB))
+    if (!step || !net_is_last(step) ||
+        (lane->optimizer != OPTIM_LARS && lane->optimizer != OPTIM_LAMB))
         return; /* the whole block, and before any barrier */
     const struct ml_net_layer *y = &lane->layer[layer];
     const float *w = v.state + (int64_t)slot * 3 * v.stride + y->weights, *m = w + v.stride;

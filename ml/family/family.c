@@ -37,7 +37,16 @@ static double value_of(const struct family *f, const double *params, const char 
 
 int family_devices(const struct family *f, const double *params)
 {
-    return (int)value_of(f, params, "devices");
+    int devices = (int)value_of(f, params, "devices"), gpus = family_gpus(f, params);
+
+    return gpus > devices ? gpus : devices;
+}
+
+int family_gpus(const struct family *f, const double *params)
+{
+    int i = family_param_find(f, "gpus");
+
+    return i < 0 ? 0 : (int)params[i];
 }
 
 int family_params_check(const struct family *f, const double *params, struct err *err)
@@ -55,6 +64,8 @@ int family_params_check(const struct family *f, const double *params, struct err
     }
     if (family_devices(f, params) > 1 && value_of(f, params, "ranks") > 1)
         return err_at(err, "ranks", "%s: ranks and devices cannot both be above 1", f->name);
+    if (family_gpus(f, params) > 0 && value_of(f, params, "devices") > 1)
+        return err_at(err, "gpus", "%s: gpus and devices cannot both be named", f->name);
     return 0;
 }
 

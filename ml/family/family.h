@@ -200,6 +200,8 @@ const char *family_param_near(const struct family *f, const char *name);
 int family_params_check(const struct family *f, const double *params, struct err *err);
 /* How many devices train one trial together: the parameter `devices`, or 1. */
 int family_devices(const struct family *f, const double *params);
+/* How many of them must be GPUs: all, or 0. */
+int family_gpus(const struct family *f, const double *params);
 void family_defaults(const struct family *f, double *params);
 /* Parameter i with the range and the default that suit a table and a metric: see family.searched. */
 struct family_param family_param_for(const struct family *f, int i, const struct family_shape *s,

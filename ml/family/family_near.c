@@ -48,6 +48,9 @@ static const struct str_alias family_words[] = {
 
 static const struct str_alias param_words[] = {
     { "gpus", "devices" },
+    { "n_gpus", "gpus" },
+    { "num_gpus", "gpus" },
+    { "gpu", "gpus" },
     { "n_gpus", "devices" },
     { "gpu", "devices" },
     { "slots", "devices" },

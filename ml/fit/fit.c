@@ -44,6 +44,11 @@ int fit_trial_levels(const struct fit_trial *t)
     return family_levels(t->f, &s);
 }
 
+int fit_trial_level(const struct fit_trial *t)
+{
+    return t->level;
+}
+
 int fit_own_level(const struct fit_trial *t, int level)
 {
     struct family_shape s = fit_shape(t);

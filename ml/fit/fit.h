@@ -98,8 +98,9 @@ void fit_trial_spends(struct fit_trial *t, enum family_resource resource);
  * levels; r is the end of this one and outlives the trial. Only networks can (the parameter
  * `devices`). To be called before the first level and before fit_trial_load. */
 void fit_trial_joins(struct fit_trial *t, struct ml_reduce *r);
-/* The number of levels of its ladder. */
+/* The number of levels of its ladder, and the last one that is complete; 0 = none. */
 int fit_trial_levels(const struct fit_trial *t);
+int fit_trial_level(const struct fit_trial *t);
 /* Trains to `level` of the ladder. Returns 1 when it is reached, 0 when `stop` ended the slice
  * (call again to go on), -1 when the trial failed (err says why). */
 int fit_trial_advance(struct fit_trial *t, int level, const struct ml_stop *stop, struct err *err);

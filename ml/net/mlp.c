@@ -26,7 +26,8 @@ static void mlp_recipe(const double *params, struct net_recipe *out)
                                 .optimizer = (enum optim_kind)(int)params[MLP_OPTIMIZER],
                                 .batch = (int64_t)params[MLP_BATCH],
                                 .epochs = (int64_t)params[MLP_EPOCHS],
-                                .ranks = net_ranks(params[MLP_RANKS], params[MLP_DEVICES]) };
+                                .ranks = net_ranks(params[MLP_RANKS],
+                                                   family_devices(&family_mlp, params)) };
 }
 
 static int mlp_source(struct ml_data *d, const struct lane *lane, struct net_source *out,

@@ -47,7 +47,8 @@ bool net_device_suits(const struct ml_data *d, const struct net_lane *l)
     const struct ml_compute *on = d->spec.device;
 
     return on && on->ops->net && !l->weight && !l->is_refused && d->rows < NET_ROWS_MOST &&
-           net_suits(&l->head.net) && !l->reduce && !l->recipe.augment && l->part == NET_PART;
+           net_suits(&l->head.net) && (!l->reduce || net_team_suits(l)) && !l->recipe.augment &&
+           l->part == NET_PART;
 }
 
 /* ---- leaving and fetching ---- */
@@ -72,6 +73,8 @@ void net_group_close(struct net_group *v)
     mem_try_free(v->steps);
     mem_try_free(v->told);
     *v = (struct net_group){ .n_refs = v->n_refs,
+                             .hosts = v->hosts,
+                             .devices = v->devices,
                              .on = v->on,
                              .ops = v->ops,
                              .table = v->table,
@@ -84,6 +87,7 @@ static void group_release(struct net_group *v)
     if (--v->n_refs > 0)
         return;
     net_group_close(v);
+    net_team_part(v);
     if (v->table)
         v->ops->table_free(v->table);
     mem_free(v);
@@ -160,6 +164,7 @@ static void in_widen(struct ml_net_in *in, const struct net_lane *l)
 
     in->layers = n->n;
     in->has_parts |= l->part_grad != NULL;
+    in->is_team |= l->reduce != NULL;
     in->has_norms = 1;
     in->size = MAX(in->size, n->size);
     in->batch = MAX(in->batch, l->work.rows);
@@ -213,9 +218,9 @@ static bool in_fits(const struct ml_net_in *in, const struct net_lane *l)
     for (int i = 0; i <= ML_NET_LAYERS; i++)
         fits = fits && wide.pad[i] == in->pad[i];
     return fits && wide.layers == in->layers && wide.outputs == in->outputs &&
-           wide.has_parts == in->has_parts && wide.has_norms == in->has_norms &&
-           wide.size == in->size && wide.batch == in->batch && wide.feed_rows == in->feed_rows &&
-           wide.score_rows == in->score_rows;
+           wide.has_parts == in->has_parts && wide.is_team == in->is_team &&
+           wide.has_norms == in->has_norms && wide.size == in->size && wide.batch == in->batch &&
+           wide.feed_rows == in->feed_rows && wide.score_rows == in->score_rows;
 }
 
 static int rooms_take(struct net_group *v, struct err *err)
@@ -260,12 +265,9 @@ static int table_make(struct net_group *v, const struct ml_data *d, const struct
     return rc;
 }
 
-static int group_open(struct ml_data *d, struct net_group *v, struct lane *const *lanes, int n,
+static int group_make(struct ml_data *d, struct net_group *v, struct lane *const *lanes, int n,
                       struct err *err)
 {
-    if (slots_clear(v, NULL, 0, err) < 0)
-        return -1;
-    net_group_close(v);
     if (table_make(v, d, lanes[0]->state, err) < 0)
         return -1;
     in_make(v, lanes, n, &v->in);
@@ -276,6 +278,20 @@ static int group_open(struct ml_data *d, struct net_group *v, struct lane *const
     log_debug("net.device lanes=%d layers=%d parameters=%" PRId64 " bytes=%" PRId64, n,
               v->in.layers, v->in.size, v->ops->bytes(&v->in));
     return 0;
+}
+
+static int group_open(struct ml_data *d, struct net_group *v, struct lane *const *lanes, int n,
+                      struct err *err)
+{
+    if (slots_clear(v, NULL, 0, err) < 0)
+        return -1;
+    net_group_close(v);
+    int rc = group_make(d, v, lanes, n, err);
+    if (v->hosts && net_team_meet(v, rc, err) < 0) {
+        net_group_close(v);
+        return -1;
+    }
+    return rc;
 }
 
 /* ---- filling slots ---- */
@@ -396,7 +412,9 @@ static struct net_group *group_of(struct ml_data *d, struct lane *lanes, int n,
             return v;
         }
     }
-    return group_new(d->spec.device);
+    struct net_group *v = group_new(d->spec.device);
+    v->hosts = like->reduce;
+    return v;
 }
 
 struct call {
@@ -419,8 +437,8 @@ static int part_pick(const struct call *c, int first, const struct net_group *v,
         const struct net_lane *l = c->lanes[i].state;
         if (c->is_through[i] || l->head.net.n != like->head.net.n ||
             net_outputs(&l->head.net) != net_outputs(&like->head.net) ||
-            (m > 0 && sum + flops(l) > STEP_FLOPS))
-            continue;
+            (m > 0 && (l->reduce || sum + flops(l) > STEP_FLOPS)))
+            continue; /* the sums over ranks are those of one lane */
         sum += flops(l);
         places[m] = i;
         part[m++] = &c->lanes[i];

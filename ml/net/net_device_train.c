@@ -92,21 +92,26 @@ static int round_begin(struct net_group *v, struct err *err)
     return 0;
 }
 
-/* The parts of a batch, if the device's steps have room for all of them; out: the first, `stride` apart. Returns their number,
- * or 0. */
-static int step_fill(const struct net_lane *l, const struct lane *lane, int64_t batch, int feed,
-                     int room, int stride, struct ml_net_step *out)
+/* The parts of a batch, or of this rank's rows of it, if the device's steps have room for all of them; out: the first. Returns
+ * their number, or 0. */
+static int step_fill(const struct net_group *v, const struct net_lane *l, const struct lane *lane,
+                     int64_t batch, int feed, int room, struct ml_net_step *out)
 {
     static const enum net_role role_of[ML_NET_ROLES] = {
         [ML_NET_WEIGHTS] = NET_WEIGHTS, [ML_NET_BIASES] = NET_BIASES, [ML_NET_SCALES] = NET_SCALES
     };
     struct net_step s;
+    int64_t first = 0, rows = 0;
 
     net_step_plan(l, lane, batch, &s);
-    int parts = (int)net_parts(s.rows);
+    if (v->hosts)
+        rows = net_team_rows(v, s.rows, &first);
+    else
+        rows = s.rows;
+    int parts = (int)net_parts(rows);
     if (parts > room)
         return 0;
-    struct ml_net_step step = { .from = s.from,
+    struct ml_net_step step = { .from = s.from + first,
                                 .stream = net_drop_stream(s.number),
                                 .feed = feed,
                                 .drop = s.dropout,
@@ -114,19 +119,20 @@ static int step_fill(const struct net_lane *l, const struct lane *lane, int64_t 
                                 .beta2 = s.adam[0].beta2,
                                 .eps = s.adam[0].eps,
                                 .fix_m = s.adam[0].fix_m,
-                                .fix_v = s.adam[0].fix_v };
+                                .fix_v = s.adam[0].fix_v,
+                                .batch_rows = (int32_t)s.rows };
     for (int r = 0; r < ML_NET_ROLES; r++) {
         step.rate[r] = s.adam[role_of[r]].rate;
         step.decay[r] = s.adam[role_of[r]].decay;
     }
-    for (int i = 0; i < parts; i++, out += stride) {
-        int64_t before = net_part_begin(s.rows, i), rows = net_part_begin(s.rows, i + 1) - before;
+    for (int i = 0; i < parts; i++, out += v->in.slots) {
+        int64_t before = net_part_begin(rows, i), n = net_part_begin(rows, i + 1) - before;
         *out = step;
         out->from += before;
-        out->rows = (int32_t)rows;
-        out->rows_before = (int32_t)before;
-        out->share = (float)((double)rows / (double)s.rows);
-        out->part = parts == 1       ? ML_NET_WHOLE
+        out->rows = (int32_t)n;
+        out->rows_before = (int32_t)(first + before);
+        out->share = (float)((double)n / (double)s.rows);
+        out->part = parts == 1       ? (v->hosts ? ML_NET_ONLY_PART : ML_NET_WHOLE)
                     : i == 0         ? ML_NET_FIRST_PART
                     : i + 1 == parts ? ML_NET_LAST_PART
                                      : ML_NET_MIDDLE_PART;
@@ -149,8 +155,11 @@ static int steps_fill(struct net_group *v)
     for (int i = 0; i < slots; i++) {
         const struct net_lane *l = v->lanes[i];
         int used = 0, more = is_training(v, i);
-        for (int64_t batch = more ? l->at : 0; more && batch < l->batches; batch++) {
-            more = step_fill(l, v->by[i], batch, v->feed_of[i], v->in.steps - used, slots,
+        int64_t end = more ? l->batches : 0;
+        if (more && v->hosts)
+            end = MIN(end, l->at + net_team_batches(v, l));
+        for (int64_t batch = more ? l->at : 0; more && batch < end; batch++) {
+            more = step_fill(v, l, v->by[i], batch, v->feed_of[i], v->in.steps - used,
                              &v->steps[(int64_t)used * slots + i]);
             used += more;
         }
@@ -159,14 +168,15 @@ static int steps_fill(struct net_group *v)
     return n;
 }
 
-/* The loss of a batch from those of its parts; told: of the first, `stride` apart. */
-static double loss_of(const struct net_step *s, const struct ml_net_told *told, int stride)
+/* The loss of a batch from those of its parts; told: of the first, `stride` apart. Of several ranks' the last one tells it. */
+static double loss_of(const struct net_group *v, const struct net_step *s, int64_t parts,
+                      const struct ml_net_told *told)
 {
-    int64_t parts = net_parts(s->rows);
+    int stride = v->in.slots;
     double loss = 0;
 
-    if (parts == 1)
-        return told->loss;
+    if (parts == 1 || v->hosts)
+        return told[(parts - 1) * stride].loss;
     for (int64_t i = 0; i < parts; i++) {
         int64_t rows = net_part_begin(s->rows, i + 1) - net_part_begin(s->rows, i);
         loss += (double)rows / (double)s->rows * told[i * stride].loss;
@@ -189,13 +199,14 @@ static void batches_count(struct net_group *v, int slot, int done)
             s.rows = step->rows;
             s.adam[NET_WEIGHTS].rate = step->rate[ML_NET_WEIGHTS];
         } else {
+            int64_t from = 0;
             net_step_plan(l, v->by[slot], l->at, &s);
-            parts = net_parts(s.rows);
+            parts = net_parts(v->hosts ? net_team_rows(v, s.rows, &from) : s.rows);
         }
         if (at + parts > done)
             return;
         if (v->by[slot]->log)
-            net_note_step(l, &s, loss_of(&s, told, v->in.slots),
+            net_note_step(l, &s, loss_of(v, &s, parts, told),
                           told[(parts - 1) * v->in.slots].length);
         l->at++;
     }
@@ -203,7 +214,10 @@ static void batches_count(struct net_group *v, int slot, int done)
 
 static int steps_make(struct net_group *v, int n, struct err *err)
 {
-    if (v->ops->steps(v->g, v->steps, n, v->ends, v->told, err) < 0)
+    int rc = v->team ? v->ops->team_steps(v->g, v->team, v->steps, n, v->ends, v->told, err)
+                     : v->ops->steps(v->g, v->steps, n, v->ends, v->told, err);
+
+    if (rc < 0)
         return -1;
     for (int i = 0; i < v->in.slots; i++) {
         if (!is_training(v, i))
@@ -252,7 +266,8 @@ static bool is_any_behind(const struct net_group *v)
 
 int net_group_train(struct net_group *v, const struct ml_stop *stop, struct err *err)
 {
-    bool is_stopped = ml_stop_now(stop);
+    /* ranks stop together, and therefore only after some steps */
+    int is_stopped = !v->hosts && ml_stop_now(stop);
 
     while (!is_stopped && is_any_behind(v)) {
         int n = 0;
@@ -261,7 +276,9 @@ int net_group_train(struct net_group *v, const struct ml_stop *stop, struct err 
         while (!is_stopped && (n = steps_fill(v)) > 0) {
             if (steps_make(v, n, err) < 0)
                 return -1;
-            is_stopped = ml_stop_now(stop);
+            is_stopped = net_team_agrees(v, ml_stop_now(stop), err);
+            if (is_stopped < 0)
+                return -1;
         }
         if (round_end(v, err) < 0)
             return -1;

@@ -178,7 +178,9 @@ int64_t net_lane_bytes(const struct lane *lane)
 
 bool net_lane_fuses(const struct ml_data *d, const struct lane *lane)
 {
-    return lane->state && net_device_suits(d, lane->state);
+    const struct net_lane *l = lane->state;
+
+    return l && !l->reduce && net_device_suits(d, l);
 }
 
 /* Lanes of several trials come in one call for a device only (net_lane_fuses). */

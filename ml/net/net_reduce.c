@@ -134,9 +134,21 @@ static void threads_leave(struct ml_reduce *r, const char *why)
     pthread_mutex_unlock(&a->lock);
 }
 
-static const struct ml_reduce_ops threads = {
-    .backend = "threads", .sum = threads_sum, .wait = threads_wait, .leave = threads_leave
-};
+static int threads_look(struct ml_reduce *r, struct err *err)
+{
+    struct net_reduce *a = ((struct end *)r)->all;
+
+    pthread_mutex_lock(&a->lock);
+    int rc = a->is_broken ? err_set(err, ERR_DEVICE, "%s", a->why) : 0;
+    pthread_mutex_unlock(&a->lock);
+    return rc;
+}
+
+static const struct ml_reduce_ops threads = { .backend = "threads",
+                                              .sum = threads_sum,
+                                              .wait = threads_wait,
+                                              .leave = threads_leave,
+                                              .look = threads_look };
 
 struct net_reduce *net_reduce_new(int ranks, int64_t limit_ms)
 {

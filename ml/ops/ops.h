@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define ML_OPS_ABI 6
+#define ML_OPS_ABI 7
 
 /* one device with one stream; used by one thread at a time */
 struct ml_ctx;
@@ -87,8 +87,8 @@ struct ml_ops {
     const struct ml_forest_ops *forest;
     /* Training many small networks at once (ml/ops/ops_net.h). NULL as above. */
     const struct ml_net_ops *net;
-    /* Sums over ranks on several devices (ml/ops/ops_reduce.h). NULL as above; a build without NCCL
-     * has functions that say so. */
+    /* Sums over ranks on several devices (ml/ops/ops_reduce.h). NULL as above; on a machine without
+     * NCCL its functions say so. */
     const struct ml_nccl_ops *nccl;
 };
 

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct ml_ctx;
+struct ml_reduce;
 /* the first matrix of all rows on the device, shared by all trials on the data */
 struct ml_net_table;
 struct ml_net_group;
@@ -58,8 +59,14 @@ struct ml_net_lane {
 };
 
 /* The gradient of a large batch is the sum of those of its parts, each a step of its own; the last
- * part is followed by the optimiser. */
-enum ml_net_part { ML_NET_WHOLE, ML_NET_FIRST_PART, ML_NET_MIDDLE_PART, ML_NET_LAST_PART };
+ * part is followed by the optimiser. ONLY: all rows that this rank has of a batch (team_steps). */
+enum ml_net_part {
+    ML_NET_WHOLE,
+    ML_NET_FIRST_PART,
+    ML_NET_MIDDLE_PART,
+    ML_NET_LAST_PART,
+    ML_NET_ONLY_PART
+};
 
 /* One step of one lane. */
 struct ml_net_step {
@@ -74,6 +81,8 @@ struct ml_net_step {
     int32_t part, rows_before;
     float share;
     int32_t feed;
+    /* all rows of the batch, of all ranks; for team_steps */
+    int32_t batch_rows, unused;
     /* the share of units left out */
     float drop;
     float beta1, beta2, eps, fix_m, fix_v; /* nm_adam */
@@ -98,6 +107,8 @@ struct ml_net_in {
     /* whether batches have parts; whether lengths of gradients are wanted, a lane clips, or its
      * optimiser is LARS or LAMB */
     int has_parts, has_norms;
+    /* other ranks train the same network; there is one slot */
+    int is_team;
     /* outputs of a network, and rows scored in one call of `score`; 0 = it is not called */
     int outputs;
     int64_t score_rows;
@@ -148,6 +159,12 @@ struct ml_net_ops {
      * made. */
     int (*steps)(struct ml_net_group *g, const struct ml_net_step *steps, int n,
                  struct ml_net_end *ends, struct ml_net_told *told, struct err *err);
+    /* As `steps` for the only lane of a group with is_team, of which other ranks make the same
+     * steps on their rows of each batch: every batch ends with a LAST or an ONLY part, and has a
+     * sum of the gradient of each layer, from the last to the first, and one of the loss, which
+     * is told of that part. -1 also when a rank is lost. */
+    int (*team_steps)(struct ml_net_group *g, struct ml_reduce *r, const struct ml_net_step *steps,
+                      int n, struct ml_net_end *ends, struct ml_net_told *told, struct err *err);
     /* finite[slot]: whether all parameters in use are finite numbers. */
     int (*finite)(struct ml_net_group *g, uint8_t *finite, struct err *err);
     /* Scores of n rows of a feed by the networks of the slots with a nonzero mark:

@@ -547,8 +547,24 @@ static void link_leave(struct ml_reduce *r, const char *why)
     pthread_mutex_unlock(&l->lock);
 }
 
+static int link_look(struct ml_reduce *r, struct err *err)
+{
+    struct rank_link *l = link_of(r);
+
+    if (l->conf.gives_up && l->conf.gives_up(l->conf.arg)) {
+        link_leave(r, "the trial was stopped there");
+        return err_set(err, ERR_TIMEOUT, "the trial was stopped while it waited for a rank");
+    }
+    pthread_mutex_lock(&l->lock);
+    if (l->has_thread && !l->is_broken)
+        pump(l, -1, 0);
+    int rc = l->is_broken ? err_set(err, ERR_DEVICE, "%s", l->why) : 0;
+    pthread_mutex_unlock(&l->lock);
+    return rc;
+}
+
 static const struct ml_reduce_ops over_tcp = {
-    .backend = "tcp", .sum = link_sum, .wait = link_wait, .leave = link_leave
+    .backend = "tcp", .sum = link_sum, .wait = link_wait, .leave = link_leave, .look = link_look
 };
 
 /* ---- words ---- */

@@ -17,6 +17,7 @@ extern "C" {
 
 typedef int cudaError_t;
 typedef void *cudaStream_t;
+typedef void *cudaEvent_t;
 typedef void *cudaGraph_t;
 typedef void *cudaGraphExec_t;
 enum {
@@ -24,10 +25,12 @@ enum {
     cudaErrorMemoryAllocation = 2,
     cudaErrorStubLibrary = 34,
     cudaErrorInsufficientDriver = 35,
-    cudaErrorNoDevice = 100
+    cudaErrorNoDevice = 100,
+    cudaErrorNotReady = 600
 };
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 enum { cudaStreamNonBlocking = 1 };
+enum { cudaEventDisableTiming = 2 };
 enum { cudaStreamCaptureModeThreadLocal = 1 };
 enum { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
 struct cudaDeviceProp {
@@ -47,6 +50,12 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+/* Streams run at once, so an event has happened when it is recorded. */
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t e);
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t stream);
+cudaError_t cudaEventQuery(cudaEvent_t e);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned flags);
 /* A graph is the list of launches between the two calls; copies cannot be recorded. */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, int mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out);
@@ -57,6 +66,9 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t rc);
+
+/* nccl_emu.c: a function of an NCCL whose ranks are processes of one machine; NULL = it has none of that name. */
+void *emu_nccl_find(const char *name);
 
 /* For tests. */
 enum emu_order { EMU_FORWARD, EMU_BACKWARD, EMU_RANDOM };

@@ -112,7 +112,7 @@ spec both "devices: 2, ranks: 2" 2 >both.yaml
 ok "devices and ranks together are refused" sh -c "'$ASSAY' submit both.yaml 2>&1 | grep -q 'space.*devices.*together with ranks'"
 spec many "devices: 65" 2 >many.yaml
 ok "and so are 65 devices" sh -c "'$ASSAY' submit many.yaml 2>&1 | grep -q devices"
-spec other "gpus: 2" 2 >other.yaml
+spec other "slots: 2" 2 >other.yaml
 ok "another word is refused with the right one" sh -c "'$ASSAY' submit other.yaml 2>&1 | grep -q devices"
 
 # ---- a rank is lost ----

@@ -63,7 +63,7 @@ static void first_configurations_are_legal_and_start_with_the_defaults(void **st
     }
 }
 
-/* Large tables get fewer epochs and larger batches; those of very many columns one network without
+/* Small tables get more epochs, large ones fewer and larger batches; those of very many columns one network without
  * waves. Rows of the portfolio are moved into these ranges, and other families stay as they are. */
 static void the_defaults_of_networks_suit_the_table(void **state)
 {
@@ -72,7 +72,7 @@ static void the_defaults_of_networks_suit_the_table(void **state)
         int encoded;
         double epochs, batch, members, embedding, width;
     } cases[] = {
-        { 0, 8, 64, 64, 8, 1, 64 },       { 2000, 8, 64, 64, 8, 1, 64 },
+        { 0, 8, 128, 64, 8, 1, 64 },      { 2000, 8, 128, 64, 8, 1, 64 },
         { 32000, 8, 32, 128, 8, 1, 64 },  { 10000000, 8, 12, 256, 8, 1, 64 },
         { 2000, 784, 15, 64, 1, 0, 256 }, { 60000, 784, 15, 128, 1, 0, 256 },
     };
@@ -115,7 +115,7 @@ static void little_time_means_few_epochs(void **state)
     double last = 1e9;
 
     (void)state;
-    assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 64, 0);
+    assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 91, 0);
     for (s.fold_ms = 1000000; s.fold_ms > 0; s.fold_ms /= 2) {
         struct family_param p = family_param_for(f, MLP_EPOCHS, &s, "auc");
         double params[FAMILY_MAX_PARAMS];

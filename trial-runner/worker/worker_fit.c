@@ -277,7 +277,8 @@ int worker_fit_save(struct worker *w, struct job *j, enum msg_type type)
 
     msg_event_init(&ev);
     ev.type = type;
-    ev.level = j->to;
+    /* a checkpoint on the way lies above the last complete level, from where it goes on */
+    ev.level = type == MSG_PAUSED ? j->to : fit_trial_level(j->fit);
     worker_path(w, j, "checkpoint", path);
     worker_beat(w, LONG_MS);
     if (dataset_unchanged(w->datasets, j->data, &err) < 0 ||
@@ -285,7 +286,7 @@ int worker_fit_save(struct worker *w, struct job *j, enum msg_type type)
         log_warn("checkpoint.failed trial=%" PRId64 " err=\"%s\"", j->trial, err.text);
         return -1;
     }
-    j->saved_us = j->work_us;
+    j->unsaved_us = 0;
     ev.epochs = detail_epochs_new(j->fit, DETAIL_EPOCHS, &j->told_epoch);
     worker_event(w, j, &ev, path);
     return 0;
@@ -385,7 +386,7 @@ static int64_t slice_end(const struct worker *w, struct job *j, int64_t now)
     int64_t us = MIN(w->slice_ms * 1000, MAX(FIRST_SLICE_US, j->work_us));
     int64_t end = now + worker_memory_slice_us(w, j, us);
 
-    end = MIN(end, now + MAX(w->checkpoint_ms * 1000 - (j->work_us - j->saved_us), 1000));
+    end = MIN(end, now + MAX(w->checkpoint_ms * 1000 - j->unsaved_us, 1000));
     if (g->trial_time_ms > 0)
         end = MIN(end, now + MAX(g->trial_time_ms * 1000 - j->work_us, 0));
     return j->deadline_ms > 0 ? MIN(end, j->deadline_ms * 1000) : end;
@@ -419,9 +420,8 @@ static int slice(struct worker *w, struct job *j, struct err *err)
 void worker_fit_mind(struct worker *w, struct job *j)
 {
     progress(w, j, worker_now_us(w));
-    if (j->work_us - j->saved_us >= w->checkpoint_ms * 1000 &&
-        worker_fit_save(w, j, MSG_CHECKPOINT) < 0)
-        j->saved_us = j->work_us; /* so that it is not tried again at once */
+    if (j->unsaved_us >= w->checkpoint_ms * 1000 && worker_fit_save(w, j, MSG_CHECKPOINT) < 0)
+        j->unsaved_us = 0; /* so that it is not tried again at once */
 }
 
 /* Trains until the level is reached (1), the job has ended or asked (-1), or it is interrupted

@@ -48,7 +48,8 @@ struct job {
     struct ml_data *data;
     struct fit_trial *fit;
     int64_t work_us;     /* work so far */
-    int64_t saved_us;    /* work_us at the last checkpoint */
+    /* time that the device worked on it, alone or with others, since its last checkpoint */
+    int64_t unsaved_us;
     int64_t progress_us; /* time of the last progress message */
     int64_t alone_bytes; /* memory of the process without this trial and without shared data */
     /* What plan() found when the trial was admitted (worker_memory.c): the resident size of the

@@ -2,7 +2,8 @@
  * is the one whose limits are checked. The other jobs of its run join it if their family can be
  * trained this way. They are opened and announced like any job, and one that reaches its level asks
  * at once. A trial's result does not depend on which others join, and its time is an equal share of
- * the slice. On a CPU a wave is always one trial. */
+ * the slice; but checkpoints are due by the whole time, because a crash costs the device that. On a
+ * CPU a wave is always one trial. */
 #include "trial-runner/worker/worker_private.h"
 
 #include "base/base.h"
@@ -77,13 +78,15 @@ int worker_wave(struct worker *w, struct job *j, const struct ml_stop *stop, str
         wv.rc[0] = fit_trial_advance(j->fit, j->to, stop, err);
     else
         fit_trials_advance(wv.trials, wv.to, wv.n, stop, wv.rc, wv.errs);
-    int64_t us = (worker_now_us(w) - before) / wv.n;
+    int64_t all_us = worker_now_us(w) - before, us = all_us / wv.n;
     if (wv.n > 1 && err)
         *err = wv.errs[0];
     j->work_us += us;
+    j->unsaved_us += all_us;
     for (int i = 1; i < wv.n; i++) {
         struct job *other = wv.jobs[i];
         other->work_us += us;
+        other->unsaved_us += all_us;
         if (wv.rc[i] < 0)
             worker_fit_fail(w, other, &wv.errs[i]);
         else if (wv.rc[i] > 0)
