@@ -422,15 +422,28 @@ static void act(struct chaos *c, int runners)
     c->done[a]++;
 }
 
-/* The nth act comes when so many reports were acknowledged, so that all of them fall into the study. */
+static bool is_running(struct chaos *c)
+{
+    json_t *row = NULL;
+    bool has_ended = client_get(c->client, &row, NULL, "/studies/%" PRId64, c->study) == 0 &&
+                     !str_eq(json_text(row, "state"), "running");
+
+    json_decref(row);
+    return !has_ended;
+}
+
+/* The nth act comes when so many reports were acknowledged, so that all of them fall into the study. A few answers less than
+ * in the unbroken study may arrive, so its end ends the chaos too. */
 static void do_harm(struct chaos *c, int runners, int acts, int64_t reports)
 {
     for (int i = 0; i < acts; i++) {
-        while (fleet_counts(c->fleet).reports < reports * (i + 1) / (acts + 1)) {
+        for (int k = 0; fleet_counts(c->fleet).reports < reports * (i + 1) / (acts + 1); k++) {
             check(c);
             if (!service_is_up(&c->s))
                 give_up(c, "the controller ended by itself");
             pause_ms(10);
+            if (k % 50 == 49 && !is_running(c))
+                return;
         }
         act(c, runners);
         check_newest(c);
