@@ -105,7 +105,9 @@ static int add_range(struct space *s, const json_t *o, const char *path, const c
 static int param_add(struct space *s, const json_t *o, const char *path, bool is_grid,
                      struct err *err)
 {
-    static const char *const keys[] = { "name", "kind", "choices", "lower", "upper", "log", "when" };
+    static const char *const keys[] = {
+        "name", "kind", "choices", "lower", "upper", "log", "when"
+    };
     const char *name = NULL, *kind = NULL;
     struct err why = { 0 };
     char where[80];

@@ -30,7 +30,7 @@ struct tabular {
     /* Half the distance between the quantiles 16 % and 84 % at the last epoch: the standard deviation
      * if the values were normal, and not moved by a few terrible ones. */
     double spread;
-    double mean_time;     /* seconds of all epochs; 1 in a grid */
+    double mean_time; /* seconds of all epochs; 1 in a grid */
 };
 
 /* Both take ownership of `space` and the arrays (heap), whether they succeed or not. Errors: sizes

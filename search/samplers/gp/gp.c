@@ -21,7 +21,13 @@
 
 /* FIT_EVERY: theta is fitted again when the results have grown by this fraction, because a result
  * more among a hundred hardly moves it, and a fit costs as much as the choice of a point. */
-enum { PENDING_MAX = 64, FIT_MAX = 128, FIT_EVERY = 16, LEAST_VALUES = 2, CAP = GP_TARGETS + PENDING_MAX + 4 };
+enum {
+    PENDING_MAX = 64,
+    FIT_MAX = 128,
+    FIT_EVERY = 16,
+    LEAST_VALUES = 2,
+    CAP = GP_TARGETS + PENDING_MAX + 4
+};
 /* Multiplications that a suggestion may spend on the fit and on the choice of a point: a few
  * milliseconds each. */
 static const double FIT_WORK = 4e6, PICK_WORK = 8e6;
@@ -44,8 +50,8 @@ struct gp_sampler {
     struct gp_scratch scratch;
     uint64_t modelled; /* hash of the model's targets; 0 = none */
     int64_t believed[PENDING_MAX];
-    double *seen;           /* scratch: a point from the history */
-    double *elites;         /* GP_MAX_ELITES units that a pick starts from */
+    double *seen;            /* scratch: a point from the history */
+    double *elites;          /* GP_MAX_ELITES units that a pick starts from */
     int by_mean[GP_TARGETS]; /* places in `train`, the highest mean of the model first */
     double best_told, best;  /* the model's best mean over known trials; with those in flight too */
 };
@@ -194,9 +200,9 @@ static void rank_by_mean(struct gp_sampler *g)
     struct place_mean all[GP_TARGETS];
 
     for (int i = 0; i < g->train.n; i++)
-        all[i] = (struct place_mean){
-            g->train.targets[i] - g->model.kernel.noise * g->model.weight[i], i
-        };
+        all[i] =
+            (struct place_mean){ g->train.targets[i] - g->model.kernel.noise * g->model.weight[i],
+                                 i };
     qsort(all, (size_t)g->train.n, sizeof *all, falling);
     for (int i = 0; i < g->train.n; i++)
         g->by_mean[i] = all[i].place;

@@ -51,8 +51,8 @@ struct gp_model {
     struct gp_points points;
     struct gp_kernel kernel;
     int n_targets;
-    int n_rows;    /* points that are factored so far, at most points.n */
-    double *chol;  /* cap x cap */
+    int n_rows;     /* points that are factored so far, at most points.n */
+    double *chol;   /* cap x cap */
     double *alpha;  /* L^-1 of the targets */
     double *weight; /* K^-1 of the targets */
     double *row;    /* scratch, cap */
