@@ -6,8 +6,12 @@ set -eu
 assay=${ASSAY:-${B:-build/gcc}/assay}
 seeds=${1:-60}
 samplers=${2:-random,tpe,duo}
-[ $# -gt 2 ] && shift 2 || set -- bumps:0.3 bumps:1 bumps:3 mixed:0.3 mixed:1 mixed:3 few:0.3 few:1 few:3 \
+if [ $# -gt 2 ]; then
+    shift 2
+else
+    set -- bumps:0.3 bumps:1 bumps:3 mixed:0.3 mixed:1 mixed:3 few:0.3 few:1 few:3 \
     bumps_fail50:0 bumps_fail90:0 mixed_fail50:0 mixed_fail90:0 bumps_chance90:0 lure:0 lure:0.3 lure3:0 lure3:0.3
+fi
 folder=build/search-functions
 python3 "$(dirname "$0")/functions.py" "$folder"
 for cell; do
