@@ -105,7 +105,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask \
         bench-best test-chaos test-training formats-peers kubernetes-peers slurm-peers ansible-peers check-ansible \
-        bench-pipelines bench-allocation bench-optimism fuzz build-fuzz \
+        bench-pipelines bench-allocation bench-optimism bench-noise fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables manual install uninstall deb check-deb check-image clean gpu-check gpu-bench cuda need-packages
 
 -include $(wildcard $(addsuffix /rules.mk,$(FOLDERS) ml/cuda tests/cuda))
@@ -355,6 +355,10 @@ bench-allocation:
 	@$(AGAIN) all && B=$B python3 tests/bench/search/race.py $(RACE)
 bench-optimism:
 	@$(AGAIN) all && B=$B python3 tests/bench/search/optimism.py $(OPTIMISM)
+
+# Samplers on generated functions with noise, failures and misleading branches: NOISE="20 tpe,duo lure:0 bumps:1".
+bench-noise:
+	@$(AGAIN) all && B=$B tests/bench/search/noise.sh $(NOISE)
 
 # What tests/ml/test_formats compares with: writers of Parquet, Arrow and JSON lines, of pinned versions, installed once.
 formats-peers:

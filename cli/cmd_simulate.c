@@ -19,7 +19,7 @@
 #include <string.h>
 
 struct simulate_opts {
-    char *table, *sampler, *scheduler, *ladder;
+    char *table, *sampler, *scheduler, *ladder, *noise;
     int64_t workers, seeds, seed, trials, budget, clock_ms;
     bool json;
 };
@@ -43,6 +43,8 @@ static const struct conf_opt opts[] = {
       "worker time on curves, in mean full trainings, where no clock is set" },
     { "ladder", CONF_STR, AT(ladder), NULL, 0, 0,
       "epochs of the levels; default: the last epoch divided by 3, again and again" },
+    { "noise", CONF_STR, AT(noise), NULL, 0, 0,
+      "noise on what a grid tells, as a share of the spread of its values: 0.3" },
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "print one JSON document" },
 };
 
@@ -213,6 +215,7 @@ static int simulate_all(const struct simulate_opts *o, const char *const *specs,
     struct simulate_wish wish = { .samplers = o->sampler,
                                   .schedulers = o->scheduler,
                                   .ladder = o->ladder,
+                                  .noise = o->noise,
                                   .workers = o->workers,
                                   .trials = o->trials,
                                   .budget = o->budget,

@@ -188,6 +188,10 @@ static int limits_set(const struct tabular *t, const struct simulate_wish *w, st
     } else if (c->clock <= 0) {
         c->clock = (double)(w->budget > 0 ? w->budget : DEFAULT_BUDGET) * t->mean_time / c->workers;
     }
+    if (w->noise && (str_f64(w->noise, &c->noise, NULL) < 0 || !(c->noise >= 0 && c->noise <= 100)))
+        return err_at(err, "--noise", "\"%.20s\" is no number from 0 to 100", w->noise);
+    if (c->noise > 0 && !t->is_grid)
+        return err_at(err, "--noise", "only a grid can be given noise");
     if (w->ladder)
         return ladder_parse(w->ladder, t->epochs, c, err);
     c->n_levels = tabular_ladder(t->epochs, 3, c->ladder);

@@ -18,6 +18,7 @@ struct simulate_pair {
 struct simulate_wish {                 /* the flags; 0, NULL or a negative number = not given */
     const char *samplers, *schedulers; /* "random,tpe:startup=20" */
     const char *ladder;                /* "1,3,9,27,52" */
+    const char *noise;                 /* "0.3" */
     int64_t workers, trials, budget;
     int64_t clock_ms;
     uint64_t seed;

@@ -19,6 +19,38 @@ enum { MAX_JSON = 256 << 20, MAX_ROWS = 4 << 20 };
 
 /* ---- parameters ---- */
 
+/* `when` names the parameter that opens this one, and the choices of it that do. */
+static int when_read(const struct space *s, const json_t *o, const char *path, struct param *p,
+                     struct err *err)
+{
+    const json_t *when = json_object_get(o, "when"), *list = NULL;
+    const char *parent = NULL;
+    char where[80];
+
+    if (!when)
+        return 0;
+    jsonx_path(where, sizeof where, path, "when");
+    if (json_object_size(when) == 1) {
+        parent = json_object_iter_key(json_object_iter((json_t *)when));
+        list = json_object_get(when, parent);
+    }
+    p->parent = parent ? space_find(s, parent) : -1;
+    if (p->parent < 0 || !json_is_array(list) || s->params[p->parent].n_choices == 0)
+        return err_at(err, where,
+                      "must be {\"NAME\": [choices]} of a categorical parameter before this one");
+    const struct param *opens = &s->params[p->parent];
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *want = json_string_value(json_array_get(list, i));
+        int c = 0;
+        while (want && c < opens->n_choices && strcmp(opens->choices[c], want) != 0)
+            c++;
+        if (!want || c >= MIN(opens->n_choices, 64))
+            return err_at(err, where, "is no choice of %s", parent);
+        p->parent_mask |= UINT64_C(1) << c;
+    }
+    return 0;
+}
+
 static int add_choices(struct space *s, const json_t *o, const char *path, const char *name,
                        struct err *err)
 {
@@ -32,6 +64,8 @@ static int add_choices(struct space *s, const json_t *o, const char *path, const
      * a sampler. */
     if (strcmp(kind, "ordinal") == 0) {
         struct param p = { .name = (char *)name, .parent = -1, .kind = PARAM_INT, .hi = n - 1 };
+        if (when_read(s, o, path, &p, err) < 0)
+            return -1;
         if (n < 1)
             return err_set(err, ERR_ARG, "no choices");
         return space_add(s, &p, err) < 0 ? -1 : 0;
@@ -39,6 +73,8 @@ static int add_choices(struct space *s, const json_t *o, const char *path, const
     struct param p = {
         .name = (char *)name, .parent = -1, .kind = PARAM_CATEGORICAL, .n_choices = n
     };
+    if (when_read(s, o, path, &p, err) < 0)
+        return -1;
     p.choices = mem_array((size_t)MAX(n, 1), sizeof *p.choices);
     for (int i = 0; i < n; i++) {
         const json_t *c = json_array_get(choices, (size_t)i);
@@ -69,7 +105,9 @@ static int add_range(struct space *s, const json_t *o, const char *path, const c
 static int param_add(struct space *s, const json_t *o, const char *path, bool is_grid,
                      struct err *err)
 {
-    static const char *const keys[] = { "name", "kind", "choices", "lower", "upper", "log" };
+    static const char *const keys[] = {
+        "name", "kind", "choices", "lower", "upper", "log", "when"
+    };
     const char *name = NULL, *kind = NULL;
     struct err why = { 0 };
     char where[80];

@@ -14,6 +14,7 @@
 
 /* Retired trials are asked for in groups of this many. */
 enum { RETIRE_BATCH = 32 };
+static const uint64_t NOISE_TAG = 0x6e6f697365; /* "noise" */
 enum sim_state { SIM_RUNNING, SIM_PAUSED, SIM_ENDED };
 
 /* config: the table's entry. level: the one reached. to: the one that it runs to. */
@@ -41,7 +42,7 @@ struct sim {
     int n_running;
     /* The limit of trials is reached, or the sampler or the table has no more. */
     bool is_exhausted;
-    double now, best;
+    double now, best, best_told; /* best_told: with noise */
 };
 
 /* ---- the queue of events: a binary heap ---- */
@@ -99,10 +100,10 @@ static void trace_value(struct sim *m, double at, double value)
     m->r->trace[i] = fmax(m->r->trace[i], value);
 }
 
-/* The best so far never falls: each share takes over the one before. */
+/* With a clock: each share takes over the best of the one before. */
 static void trace_close(struct sim *m)
 {
-    for (size_t i = 1; i < m->r->n_trace; i++)
+    for (size_t i = 1; i < m->r->n_trace && m->conf->clock > 0; i++)
         m->r->trace[i] = fmax(m->r->trace[i], m->r->trace[i - 1]);
 }
 
@@ -222,6 +223,32 @@ static int fill(struct sim *m, struct err *err)
     return 0;
 }
 
+/* ---- noise ---- */
+
+/* What is told in place of a value. The draw belongs to the search's seed and the trial, so two
+ * samplers are told the same noise and a repeated configuration gets another draw. */
+static double noisy(const struct sim *m, int64_t trial, int epoch, double value)
+{
+    struct rng r;
+
+    if (m->conf->noise <= 0 || isnan(value))
+        return value;
+    rng_init(&r, rng_mix(m->conf->seed, NOISE_TAG), rng_mix((uint64_t)trial, (uint64_t)epoch));
+    return value + m->conf->noise * m->conf->table->spread * rng_normal(&r);
+}
+
+/* With noise the best so far is what the user would be given: the configuration that looked best,
+ * by its true value. */
+static void trace_told(struct sim *m, double value, double told)
+{
+    if (m->conf->noise <= 0 || isnan(told)) {
+        trace_value(m, m->now, value);
+    } else if (isnan(m->best_told) || told > m->best_told) {
+        m->best_told = told;
+        m->best = value;
+    }
+}
+
 /* ---- reports ---- */
 
 static struct observation observation_of(const struct sim *m, int64_t trial, enum obs_state state,
@@ -285,9 +312,10 @@ static int report(struct sim *m, int64_t trial, struct err *err)
 
     t->level = t->to;
     double value = tabular_value(m->conf->table, t->config, epoch_of(m, t->level));
+    double told = noisy(m, trial, epoch_of(m, t->level), value);
     bool is_top = t->level == m->conf->n_levels, is_failure = isnan(value);
     enum obs_state state = is_failure ? OBS_FAILED : is_top ? OBS_COMPLETED : OBS_RUNNING;
-    struct observation o = observation_of(m, trial, state, value);
+    struct observation o = observation_of(m, trial, state, told);
 
     for (int k = from; k < t->level; k++)
         m->r->reached[k]++;
@@ -295,7 +323,7 @@ static int report(struct sim *m, int64_t trial, struct err *err)
         m->scheduler->ops->report(m->scheduler, &o, &d, err) < 0)
         return -1;
     if (m->conf->clock <= 0)
-        trace_value(m, m->now, value);
+        trace_told(m, value, told);
     if (state == OBS_RUNNING)
         return obey(m, trial, &d, err);
     t->state = SIM_ENDED;
@@ -404,7 +432,7 @@ static void check_ladder(const struct sim_conf *c)
 int simulate(const struct sim_conf *conf, struct sim_result *r, struct err *err)
 {
     struct sim_result result = { .n_trace = conf->clock > 0 ? SIM_SHARES + 1 : 1 };
-    struct sim m = { .conf = conf, .r = &result, .best = NAN };
+    struct sim m = { .conf = conf, .r = &result, .best = NAN, .best_told = NAN };
 
     check_ladder(conf);
     m.cap_trace = conf->clock > 0 ? result.n_trace : 256;

@@ -25,6 +25,9 @@ struct sim_conf {
     int n_levels;
     int ladder
         [TABULAR_MAX_LEVELS]; /* epochs of levels 1..n_levels, rising; the last is table->epochs */
+    /* Standard deviation of the noise on what is told, in the table's spreads (tabular.h); 0 = none.
+     * Then the best so far is the true value of the configuration that looked best. */
+    double noise;
     double clock; /* seconds until it stops; 0 = never. Epochs that would end later do not count */
     int64_t
         trials; /* started at most; 0 = no limit. One of the two limits, or the table's end, ends it */

@@ -78,7 +78,7 @@ static size_t grid_entry(const struct tabular *t, const double *point)
 
     for (int i = 0; i < t->space->n; i++) {
         const struct param *p = &t->space->params[i];
-        at = at * param_size(p) + param_cell(p, point[i]);
+        at = at * param_size(p) + (isnan(point[i]) ? 0 : param_cell(p, point[i]));
     }
     CHECK(at >= 0 && at < (double)t->n);
     return (size_t)at;
@@ -175,6 +175,9 @@ static int measure(struct tabular *t, struct err *err)
     t->median = (v[lower] + v[upper]) / 2;
     t->worst = v[failed];
     t->best = v[n - 1];
+    t->spread = (v[failed + (size_t)(0.84 * (double)(n - failed - 1) + 0.5)] -
+                 v[failed + (size_t)(0.16 * (double)(n - failed - 1) + 0.5)]) /
+                2;
     mem_free(v);
     for (size_t c = 0; c < n; c++) {
         t->best = fmax(t->best, tabular_best_until(t, c, t->epochs));
@@ -221,6 +224,39 @@ static int check_infinite(const struct tabular *t, struct err *err)
     return 0;
 }
 
+/* The point of an entry, with NaN where a parameter is inactive. Parents come before their children
+ * in the space, so a parent's value is known when its child is reached, if cells are taken apart
+ * first. */
+static void grid_point(const struct space *s, size_t entry, double *point)
+{
+    for (int i = s->n - 1; i >= 0; i--) {
+        size_t size = (size_t)param_size(&s->params[i]);
+        point[i] = param_value(&s->params[i], (double)(entry % size));
+        entry /= size;
+    }
+    for (int i = 0; i < s->n; i++)
+        point[i] = space_is_active(s, point, i) ? point[i] : NAN;
+}
+
+static int check_branches(const struct tabular *t, struct err *err)
+{
+    double point[SPACE_MAX_PARAMS];
+    bool is_tree = false;
+
+    for (int i = 0; i < t->space->n; i++)
+        is_tree = is_tree || t->space->params[i].parent >= 0;
+    for (size_t i = 0; i < t->n && is_tree; i++) {
+        grid_point(t->space, i, point);
+        float a = t->data[i], b = t->data[grid_entry(t, point)];
+        if (a != b && !(isnan(a) && isnan(b)))
+            return err_set(err, ERR_ARG,
+                           "entry %zu is %g, but the same configuration without its inactive "
+                           "parameters is %g",
+                           i, a, b);
+    }
+    return 0;
+}
+
 struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_minimised,
                                  float *values, size_t n, struct err *err)
 {
@@ -231,9 +267,8 @@ struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_
     t->epochs = 1;
     for (int i = 0; i < space->n; i++) {
         size *= param_size(&space->params[i]);
-        if (space->params[i].parent >= 0 || isinf(size)) {
-            err_at(err, space->params[i].name,
-                   "a grid has only finite parameters without a parent");
+        if (isinf(size)) {
+            err_at(err, space->params[i].name, "a grid has only finite parameters");
             goto fail;
         }
     }
@@ -241,7 +276,7 @@ struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_
         err_set(err, ERR_ARG, "%zu values for a grid of %.0f points", n, size);
         goto fail;
     }
-    if (check_infinite(t, err) < 0 || measure(t, err) < 0)
+    if (check_branches(t, err) < 0 || check_infinite(t, err) < 0 || measure(t, err) < 0)
         goto fail;
     return t;
 fail:

@@ -27,12 +27,17 @@ struct tabular {
     double *place; /* curves: configurations scaled to [0, 1], in the log where the parameter is */
     double best;   /* over all configurations and epochs */
     double median, worst; /* at the last epoch */
-    double mean_time;     /* seconds of all epochs; 1 in a grid */
+    /* Half the distance between the quantiles 16 % and 84 % at the last epoch: the standard deviation
+     * if the values were normal, and not moved by a few terrible ones. */
+    double spread;
+    double mean_time; /* seconds of all epochs; 1 in a grid */
 };
 
 /* Both take ownership of `space` and the arrays (heap), whether they succeed or not. Errors: sizes
  * that do not fit, no value at all, a parameter that a grid cannot have, a configuration outside
- * the space, times that do not rise. */
+ * the space, times that do not rise. A grid has an entry for every combination of cells, also of
+ * parameters that are inactive together: entries that differ only in inactive ones must be equal, so
+ * that each branch counts in the median as random search meets it. */
 struct tabular *tabular_grid_new(const char *name, struct space *space, bool is_minimised,
                                  float *values, size_t n, struct err *err);
 /* points: n x space->n values in the parameters' own units (choices by index); data as above. */

@@ -3,15 +3,20 @@
  * trials; where it has settled in a local optimum, TPE's turns go on searching elsewhere (SMAC
  * interleaves in the same way: Hutter, Hoos and Leyton-Brown, LION 2011, section 4.2).
  *
+ * In a space with branches a part of the trials looks at those that do not hold the best, by a TPE
+ * of their own (families.h): a branch that looks bad at random may hold the best in a small part.
+ *
  * TPE gives the stratified start. After that, of three trials in a row one is TPE's and two are the
  * process's, by the trial's number. The cost of the process grows with the cube of the trials, so
  * at TRIALS_MAX trials it is given up for good and TPE goes on alone. TPE is also alone if a
  * process is impossible: with more than one objective or too many parameters. */
+#include "search/samplers/families.h"
 #include "search/samplers/gp/gp.h"
 #include "search/samplers/samplers.h"
 #include "search/samplers/tpe/tpe.h"
 #include "search/space/space.h"
 
+#include "base/base.h"
 #include "base/mem.h"
 
 enum { EVERY = 3, TRIALS_MAX = 500 };
@@ -19,6 +24,7 @@ enum { EVERY = 3, TRIALS_MAX = 500 };
 struct duo {
     struct sampler base;
     struct sampler *tpe, *gp; /* gp: NULL if it is impossible or was given up */
+    struct sampler *branches; /* NULL: the space has none, or there are several objectives */
 };
 
 static struct duo *of(struct sampler *s)
@@ -37,6 +43,11 @@ static struct sampler *duo_open(const struct space *space, const struct search_s
     d->base = (struct sampler){ &search_duo, space, setup->seed };
     d->tpe = tpe;
     d->gp = search_gp.open(space, setup, NULL);
+    d->branches = search_families.open(space, setup, NULL);
+    if (d->branches && families_branches(d->branches) < 2) {
+        sampler_close(d->branches);
+        d->branches = NULL;
+    }
     return &d->base;
 }
 
@@ -49,6 +60,7 @@ static void gp_give_up(struct duo *d)
 static void duo_close(struct sampler *s)
 {
     sampler_close(of(s)->tpe);
+    sampler_close(of(s)->branches);
     gp_give_up(of(s));
     mem_free(s);
 }
@@ -60,13 +72,38 @@ static bool is_turn_of_gp(struct duo *d, int64_t trial)
     return d->gp && trial % EVERY != EVERY - 1 && gp_is_ready(d->gp);
 }
 
+/* The sampler whose turn this trial is. *branch: the branch to look at, where it is that of
+ * d->branches. */
+static struct sampler *whose_turn(struct duo *d, int64_t trial, int *branch)
+{
+    *branch = d->branches ? families_neglected(d->branches, trial) : -1;
+    if (*branch >= 0)
+        return d->branches;
+    return is_turn_of_gp(d, trial) ? d->gp : d->tpe;
+}
+
+/* Tells all but the one that knows already. */
+static int adopt_others(struct duo *d, const struct sampler *knows, int64_t trial,
+                        const double *point, struct err *err)
+{
+    struct sampler *all[] = { d->tpe, d->gp, d->branches };
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (all[i] && all[i] != knows && all[i]->ops->adopt(all[i], trial, point, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int suggest_one(struct duo *d, int64_t trial, double *point, struct err *err)
 {
-    bool is_gps = is_turn_of_gp(d, trial);
-    struct sampler *one = is_gps ? d->gp : d->tpe, *other = is_gps ? d->tpe : d->gp;
-    int rc = one->ops->suggest(one, trial, 1, point, err);
+    int branch = -1;
+    struct sampler *one = whose_turn(d, trial, &branch);
 
-    if (rc == 1 && other && other->ops->adopt(other, trial, point, err) < 0)
+    if (branch >= 0)
+        one->ops->prefer(one, branch);
+    int rc = one->ops->suggest(one, trial, 1, point, err);
+    if (rc == 1 && adopt_others(d, one, trial, point, err) < 0)
         return -1;
     return rc;
 }
@@ -84,32 +121,31 @@ static int duo_suggest(struct sampler *s, int64_t first, int n, double *points, 
 
 static int duo_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
-    struct duo *d = of(s);
-
-    if (d->tpe->ops->adopt(d->tpe, trial, point, err) < 0)
-        return -1;
-    return d->gp ? d->gp->ops->adopt(d->gp, trial, point, err) : 0;
+    return adopt_others(of(s), NULL, trial, point, err);
 }
 
-/* TPE's own suggestions leave what adopting them leaves. */
+/* Suggestions of TPE and of the branches leave what adopting them leaves. */
 static int duo_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     struct duo *d = of(s);
+    int branch = -1;
+    struct sampler *one = whose_turn(d, trial, &branch);
 
-    if (!is_turn_of_gp(d, trial))
-        return duo_adopt(s, trial, point, err);
-    if (d->gp->ops->recall(d->gp, trial, point, err) < 0)
+    if (one->ops->recall(one, trial, point, err) < 0)
         return -1;
-    return d->tpe->ops->adopt(d->tpe, trial, point, err);
+    return adopt_others(d, one, trial, point, err);
 }
 
 static int duo_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
     struct duo *d = of(s);
+    struct sampler *all[] = { d->tpe, d->gp, d->branches };
 
-    if (d->tpe->ops->observe(d->tpe, o, err) < 0)
-        return -1;
-    return d->gp ? d->gp->ops->observe(d->gp, o, err) : 0;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (all[i] && all[i]->ops->observe(all[i], o, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 const struct sampler_ops search_duo = {

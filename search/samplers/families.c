@@ -7,6 +7,7 @@
  * Here whoever knows what trials cost says which family is next (sampler_ops.prefer), and a family's
  * model learns from its own trials alone. Who says nothing gets the choice of chooser.h, in which a
  * trial costs 1 where the caller tells no cost. */
+#include "search/samplers/families.h"
 #include "search/samplers/chooser.h"
 #include "search/samplers/samplers.h"
 #include "search/samplers/tpe/tpe.h"
@@ -16,7 +17,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { TAG = 0xfa311 }; /* keeps the arms' draws apart from others of the same seed */
+enum { TAG = 0xfa311, FLOOR_TAG = 0xf1004 }; /* keep draws apart from others of the same seed */
+/* families_neglected: the most trials that are given away, the results before the first, and the
+ * trials without progress that halve a branch's part. A branch with 200 results behind it has a
+ * tenth left at FADE 20. docs/measurements/2026-11-24.md */
+static const double FLOOR = 0.25, FADE = 20;
+enum { FLOOR_AFTER = 10 };
 
 struct arm {
     struct space *space; /* the family's part of the whole one */
@@ -207,6 +213,53 @@ static int families_suggest(struct sampler *s, int64_t first, int n, double *poi
 static void families_prefer(struct sampler *s, int choice)
 {
     of(s)->preferred = choice;
+}
+
+/* ---- the branches that are not the best ---- */
+
+int families_branches(const struct sampler *s)
+{
+    return ((const struct families *)s)->chooser.n;
+}
+
+/* 1 for a branch of which nothing is known, falling with every trial that did not improve it. */
+static double hope(const struct chooser_arm *a)
+{
+    if (a->is_closed)
+        return 0;
+    if (a->told == 0 || a->spent <= 0)
+        return 1;
+    double since = (a->spent - a->at_best) / (a->spent / (double)a->told);
+    return FADE / (FADE + since);
+}
+
+int families_neglected(const struct sampler *s, int64_t trial)
+{
+    const struct chooser *c = &((const struct families *)s)->chooser;
+    double total = 0, most = 0;
+    int64_t told = 0;
+    int best = 0, last = -1;
+    struct rng r;
+
+    for (int i = 0; i < c->n; i++) {
+        told += c->arms[i].told;
+        best = c->arms[i].best > c->arms[best].best ? i : best;
+    }
+    for (int i = 0; i < c->n; i++) {
+        double h = i != best ? hope(&c->arms[i]) : 0;
+        total += h;
+        most = MAX(most, h);
+    }
+    rng_init(&r, rng_mix(s->seed, FLOOR_TAG), (uint64_t)trial);
+    if (told < FLOOR_AFTER || rng_unit(&r) >= FLOOR * most)
+        return -1;
+    double at = rng_unit(&r) * total;
+    for (int i = 0; i < c->n && at >= 0; i++) {
+        double h = i != best ? hope(&c->arms[i]) : 0;
+        last = h > 0 ? i : last;
+        at -= h;
+    }
+    return last;
 }
 
 /* ---- telling ---- */

@@ -140,6 +140,9 @@ static void what_is_wrong_is_named(void **state)
         { false, { .ladder = "1,27,28" }, "--ladder: " },
         { false, { .ladder = "" }, "--ladder: " },
         { true, { .clock_ms = 5000 }, "--clock: a grid has no times" },
+        { true, { .noise = "much" }, "--noise: \"much\" is no number" },
+        { true, { .noise = "-1" }, "--noise: " },
+        { false, { .noise = "0.3" }, "--noise: only a grid" },
     };
 
     (void)state;

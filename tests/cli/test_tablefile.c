@@ -108,6 +108,7 @@ static void each_wrong_key_is_named(void **state)
         { true, "\"best\":0.5", "\"best\":0.4", "best: is said to be 0.4" },
         { true, "ordinal", "float", "params[0].kind: must be ordinal or categorical" },
         { true, "[0.1,1,10]", "[]", "params[0]: " },
+        { true, "ordinal\"", "ordinal\",\"when\":{\"x\":[\"a\"]}", "params[0].when: must be" },
         { true, "[0.1,1,10]", "7", "params[0].choices: " },
         { true, "[\"x\",\"y\"]", "[\"x\",\"x\"]", "params[1]: " },
         { true, "\"name\":\"b\"", "\"name\":\"a\"", "params[1]: " },

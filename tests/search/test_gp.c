@@ -219,12 +219,12 @@ static void regions_that_fail_are_left_alone(void **state)
 {
     struct space *s = branin_space();
     double point[2];
+    int failed = 0;
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= 12; seed++) {
         struct search_setup setup = { .seed = seed };
         struct sampler *x = sampler_find("gp")->open(s, &setup, NULL);
-        int failed = 0;
         for (int t = 1; t <= 50; t++) { /* the left half crashes */
             assert_int_equal(x->ops->suggest(x, t, 1, point, NULL), 1);
             bool is_bad = point[0] < 2.5;
@@ -234,7 +234,35 @@ static void regions_that_fail_are_left_alone(void **state)
             assert_int_equal(x->ops->observe(x, &o, NULL), 0);
             failed += is_bad && t > 20;
         }
-        assert_true(failed <= 8); /* 15 by chance */
+        sampler_close(x);
+    }
+    assert_true(failed <= 12 * 9); /* 12 * 15 by chance; one seed has 6 to 10 */
+    space_free(s);
+}
+
+/* Nine of ten fail, often the whole start: the search goes on until it meets some that do not, and
+ * then stays with them. */
+static void a_start_of_failures_is_no_end(void **state)
+{
+    struct space *s = branin_space();
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct search_setup setup = { .seed = seed };
+        struct sampler *x = sampler_find("gp")->open(s, &setup, NULL);
+        double point[2];
+        int good = 0;
+        for (int t = 1; t <= 80; t++) {
+            struct observation o = { t, OBS_FAILED, 1, 1, NAN, { 0 }, 1 };
+            assert_int_equal(x->ops->suggest(x, t, 1, point, NULL), 1);
+            if (point[0] > 5 && point[1] > 10.5) {
+                o.state = OBS_COMPLETED;
+                o.value = branin(point);
+                good++;
+            }
+            assert_int_equal(x->ops->observe(x, &o, NULL), 0);
+        }
+        assert_true(good >= 20);
         sampler_close(x);
     }
     space_free(s);
@@ -273,6 +301,7 @@ int main(void)
         cmocka_unit_test(many_in_flight_still_find_more_than_chance),
         cmocka_unit_test(a_batch_spreads),
         cmocka_unit_test(regions_that_fail_are_left_alone),
+        cmocka_unit_test(a_start_of_failures_is_no_end),
         cmocka_unit_test(what_it_cannot_do_is_refused_at_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

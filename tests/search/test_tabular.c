@@ -285,6 +285,37 @@ static void what_is_no_table_is_refused(void **state)
     assert_null(tabular_grid_new("g", s, false, v, 3, NULL));
 }
 
+/* A branch of four values beside one of two: the entries of a branch repeat for every value of the
+ * other, and a point without a parameter finds the one at its cell 0. */
+static void branches_of_a_grid_hold_one_value_a_configuration(void **state)
+{
+    static const float legal[] = { 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 5, 6, 5, 6, 5, 6 };
+    double point[3] = { 1, NAN, 1 };
+    struct err err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct space *s = space_new();
+        struct param p = { .name = "a", .parent = 0, .kind = PARAM_INT, .hi = 3 };
+        spaces_choice(s, "branch", 2, false);
+        p.parent_mask = 1;
+        assert_int_equal(space_add(s, &p, NULL), 1);
+        p = (struct param){ .name = "b", .parent = 0, .kind = PARAM_INT, .hi = 1 };
+        p.parent_mask = 2;
+        assert_int_equal(space_add(s, &p, NULL), 2);
+        float *v = mem_dup(legal, sizeof legal);
+        v[14] = i == 0 ? 5 : 7;
+        struct tabular *t = tabular_grid_new("g", s, false, v, ARRAY_LEN(legal), &err);
+        assert_int_equal(t != NULL, i == 0);
+        if (t) {
+            assert_true(tabular_value(t, tabular_find(t, point, NULL), 1) == 6);
+            assert_true(t->best == 6 && t->worst == 1);
+        }
+        tabular_free(t);
+    }
+    assert_non_null(strstr(err.text, "entry 14 is 7"));
+}
+
 static void ladders_rise_by_their_factor_to_the_top(void **state)
 {
     int ladder[TABULAR_MAX_LEVELS];
@@ -313,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_of_a_grid_has_its_own_entry),
         cmocka_unit_test(the_measures_of_a_grid_are_those_of_its_values),
+        cmocka_unit_test(branches_of_a_grid_hold_one_value_a_configuration),
         cmocka_unit_test(expectation_of_random_is_exact),
         cmocka_unit_test(a_point_finds_the_nearest_configuration_not_taken),
         cmocka_unit_test(the_best_until_an_epoch_never_falls),

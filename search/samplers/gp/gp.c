@@ -16,9 +16,18 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { PENDING_MAX = 64, FIT_MAX = 128, CAP = GP_TARGETS + PENDING_MAX + 4 };
+/* FIT_EVERY: theta is fitted again when the results have grown by this fraction, because a result
+ * more among a hundred hardly moves it, and a fit costs as much as the choice of a point. */
+enum {
+    PENDING_MAX = 64,
+    FIT_MAX = 128,
+    FIT_EVERY = 16,
+    LEAST_VALUES = 2,
+    CAP = GP_TARGETS + PENDING_MAX + 4
+};
 /* Multiplications that a suggestion may spend on the fit and on the choice of a point: a few
  * milliseconds each. */
 static const double FIT_WORK = 4e6, PICK_WORK = 8e6;
@@ -32,6 +41,7 @@ struct gp_sampler {
     /* what was learned so far: depends on every fit before */
     double theta[GP_MAX_THETA];
     uint64_t fitted; /* hash of the results that theta was last fitted to; 0 = never */
+    int fit_at;      /* number of results at which theta is fitted again */
     int restart_at;  /* number of results at which the fit tries other starts again */
     /* kept between suggestions only */
     bool is_stale; /* something was observed since `train` was made */
@@ -40,9 +50,10 @@ struct gp_sampler {
     struct gp_scratch scratch;
     uint64_t modelled; /* hash of the model's targets; 0 = none */
     int64_t believed[PENDING_MAX];
-    double *seen;           /* scratch: a point from the history */
-    double *elites;         /* GP_MAX_ELITES units that a pick starts from */
-    double best_told, best; /* the model's best mean over known trials; with those in flight too */
+    double *seen;            /* scratch: a point from the history */
+    double *elites;          /* GP_MAX_ELITES units that a pick starts from */
+    int by_mean[GP_TARGETS]; /* places in `train`, the highest mean of the model first */
+    double best_told, best;  /* the model's best mean over known trials; with those in flight too */
 };
 
 static struct gp_sampler *of(struct sampler *s)
@@ -147,27 +158,55 @@ static void fit(struct gp_sampler *g)
 
 static void fit_update(struct gp_sampler *g)
 {
-    if (g->fitted == g->train.hash)
+    if (g->fitted == g->train.hash || (g->fitted && g->train.n < g->fit_at))
         return;
+    g->fit_at = g->train.n + g->train.n / FIT_EVERY + 1;
     if (!g->scratch.chol)
         gp_scratch_init(&g->scratch, FIT_MAX);
     fit(g);
     g->modelled = 0;
 }
 
-/* The best of the model's means at the points from..n-1. The mean is used because a value includes
- * noise. Trials in flight count with what the model believes of them, because that cannot be gained
+/* The best of the model's means at the points from..n-1. Trials in flight count with what the model believes of them, because that cannot be gained
  * a second time. */
 static double best_mean(struct gp_sampler *g, int from, int n)
 {
-    double best = -INFINITY, mean = 0, sd = 0, x[GP_MAX_DIMS];
+    double best = -INFINITY, x[GP_MAX_DIMS];
 
     for (int i = from; i < n; i++) {
         gp_points_get(&g->model.points, i, x);
-        gp_predict(&g->model, x, &mean, &sd);
-        best = MAX(best, mean);
+        best = MAX(best, gp_mean(&g->model, x));
     }
     return best;
+}
+
+struct place_mean {
+    double mean;
+    int place;
+};
+
+static int falling(const void *x, const void *y)
+{
+    const struct place_mean *a = x, *b = y;
+
+    return a->mean != b->mean ? (a->mean > b->mean ? -1 : 1) : a->place - b->place;
+}
+
+/* Ranks the known trials by the model's mean, not by their values: with noise the best value is the
+ * luckiest. At a known trial the mean is the target less noise times weight, since (K + noise) w =
+ * y. */
+static void rank_by_mean(struct gp_sampler *g)
+{
+    struct place_mean all[GP_TARGETS];
+
+    for (int i = 0; i < g->train.n; i++)
+        all[i] =
+            (struct place_mean){ g->train.targets[i] - g->model.kernel.noise * g->model.weight[i],
+                                 i };
+    qsort(all, (size_t)g->train.n, sizeof *all, falling);
+    for (int i = 0; i < g->train.n; i++)
+        g->by_mean[i] = all[i].place;
+    g->best_told = all[0].mean;
 }
 
 static void model_build(struct gp_sampler *g)
@@ -176,7 +215,7 @@ static void model_build(struct gp_sampler *g)
     for (int i = 0; i < g->train.n; i++)
         points_add(g, &g->model.points, g->train.rows[i]);
     gp_model_extend(&g->model, g->train.n, g->train.targets);
-    g->best_told = best_mean(g, 0, MIN(g->train.n, 20));
+    rank_by_mean(g);
     g->modelled = g->train.hash;
 }
 
@@ -219,7 +258,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     p.best = g->best;
     for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++) {
         double *unit = g->elites + (size_t)i * (size_t)g->base.space->n;
-        history_unit(&g->history, g->train.rows[i], unit);
+        history_unit(&g->history, g->train.rows[g->by_mean[i]], unit);
         p.elites[p.n_elites++] = unit;
     }
     p.budget = gp_pick_budget(&g->model, PICK_WORK);
@@ -237,7 +276,9 @@ bool gp_is_ready(struct sampler *s)
         gp_train_make(&g->train, &g->history, g->code.d);
         g->is_stale = false;
     }
-    return g->train.n >= g->n_start && g->code.d > 0 &&
+    /* While hardly anything has succeeded there is nothing to model, and the sequence of the start
+     * goes on until it meets configurations that do not fail. */
+    return g->train.n >= g->n_start && g->train.n_values >= LEAST_VALUES && g->code.d > 0 &&
            g->history.silent.n <= g->train.n + PENDING_MAX;
 }
 

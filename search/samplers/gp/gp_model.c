@@ -120,6 +120,7 @@ void gp_model_init(struct gp_model *m, int d, int cap)
     gp_points_init(&m->points, d, cap);
     m->chol = mem_array((size_t)cap * (size_t)cap, sizeof *m->chol);
     m->alpha = mem_array((size_t)cap, sizeof *m->alpha);
+    m->weight = mem_array((size_t)cap, sizeof *m->weight);
     m->row = mem_array((size_t)cap, sizeof *m->row);
 }
 
@@ -128,6 +129,7 @@ void gp_model_fini(struct gp_model *m)
     gp_points_fini(&m->points);
     mem_free(m->chol);
     mem_free(m->alpha);
+    mem_free(m->weight);
     mem_free(m->row);
 }
 
@@ -160,17 +162,29 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
     if (m->n_rows == 0) {
         memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);
         la_solve_lower(m->chol, cap, 0, n_targets, m->alpha);
+        memcpy(m->weight, m->alpha, (size_t)n_targets * sizeof *m->alpha);
+        la_solve_lower_transposed(m->chol, cap, n_targets, m->weight);
     }
     m->n_rows = m->points.n;
 }
 
-void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd)
+double gp_mean(struct gp_model *m, const double *x)
+{
+    gp_covariance(&m->points, &m->kernel, x, m->n_rows, m->row, NULL);
+    return la_dot(m->row, m->weight, m->n_targets);
+}
+
+double gp_deviation(struct gp_model *m, int from, int rows)
 {
     double signal = m->kernel.signal;
 
-    gp_covariance(&m->points, &m->kernel, x, m->n_rows, m->row, NULL);
-    la_solve_lower(m->chol, m->points.cap, 0, m->n_rows, m->row);
-    double rest = signal - la_dot(m->row, m->row, m->n_rows);
-    *mean = la_dot(m->row, m->alpha, m->n_targets);
-    *sd = sqrt(rest > JITTER * signal ? rest : JITTER * signal);
+    la_solve_lower(m->chol, m->points.cap, from, rows, m->row);
+    double rest = signal - la_dot(m->row, m->row, rows);
+    return sqrt(rest > JITTER * signal ? rest : JITTER * signal);
+}
+
+void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd)
+{
+    *mean = gp_mean(m, x);
+    *sd = gp_deviation(m, 0, m->n_rows);
 }

@@ -51,10 +51,11 @@ struct gp_model {
     struct gp_points points;
     struct gp_kernel kernel;
     int n_targets;
-    int n_rows;    /* points that are factored so far, at most points.n */
-    double *chol;  /* cap x cap */
-    double *alpha; /* L^-1 of the targets */
-    double *row;   /* scratch, cap */
+    int n_rows;     /* points that are factored so far, at most points.n */
+    double *chol;   /* cap x cap */
+    double *alpha;  /* L^-1 of the targets */
+    double *weight; /* K^-1 of the targets */
+    double *row;    /* scratch, cap */
 };
 void gp_model_init(struct gp_model *m, int d, int cap);
 void gp_model_fini(struct gp_model *m);
@@ -65,6 +66,11 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets);
 void gp_model_clear(struct gp_model *m, const double *theta);
 /* Mean and standard deviation of the function without noise at x. */
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd);
+/* The same in steps, because the mean costs n operations and the deviation n^2 / 2. gp_mean comes
+ * first. Then gp_deviation takes the first `rows` points into account, rising from call to call: it
+ * falls with every point, so a caller can stop as soon as it is too small. */
+double gp_mean(struct gp_model *m, const double *x);
+double gp_deviation(struct gp_model *m, int from, int rows);
 
 /* gp_fit.c: room for fits of up to cap points. */
 struct gp_scratch {

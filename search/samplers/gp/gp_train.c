@@ -193,8 +193,10 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d)
     int n = rank_all(h, d, all);
     int64_t newest = n > GP_TARGETS ? newest_from(all, n, GP_TARGETS / 4) : 0;
 
-    t->n = 0;
+    t->n = t->n_values = 0;
     t->hash = 1;
+    for (int i = 0; i < n; i++)
+        t->n_values += all[i].tier < 2;
     for (int i = 0; i < n && t->n < GP_TARGETS; i++) {
         uint64_t bits = 0;
         if (!is_picked(all, n, i, newest))

@@ -22,6 +22,7 @@ enum { GP_TARGETS = 300 };
 
 struct gp_train {
     int n;
+    int n_values; /* of all trials: those that did not fail */
     /* rows of the history, best first */
     int rows[GP_TARGETS];
     double targets[GP_TARGETS];
