@@ -47,7 +47,7 @@ struct job {
     double params[FAMILY_MAX_PARAMS];
     struct ml_data *data;
     struct fit_trial *fit;
-    int64_t work_us;     /* work so far */
+    int64_t work_us; /* work so far */
     /* time that the device worked on it, alone or with others, since its last checkpoint */
     int64_t unsaved_us;
     int64_t progress_us; /* time of the last progress message */
