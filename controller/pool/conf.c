@@ -222,9 +222,7 @@ int pools_conf_load(struct pools_conf *out, const char *path, struct err *err)
     if (rc == 0)
         rc = pools_conf_parse(out, file.data ? file.data : "", file.len, path, err);
     buf_fini(&file);
-    return rc < 0 ? err_wrap(err, "pools %.150s%s%.60s", path, err && err->where[0] ? ": " : "",
-                             err ? err->where : "")
-                  : 0;
+    return rc < 0 ? err_wrap(err, "pools %.150s", path) : 0;
 }
 
 void pools_conf_fini(struct pools_conf *c)

@@ -25,10 +25,12 @@ slurm_up() { # nodes cpus
     local host i ports
     NODES=$1
     host=$(hostname -s)
-    mkdir -p "$R/munge" "$R/state" "$R/log"
-    chmod 755 "$WORK" "$R" "$R/munge"
-    dd if=/dev/urandom of="$R/munge/key" bs=1 count=128 status=none
-    chmod 600 "$R/munge/key"
+    mkdir -p "$R/state" "$R/log"
+    # munged wants a folder that everybody may enter, up to the root; the folders of tests are private.
+    MUNGE=$(mktemp -d /tmp/assay-munge-XXXXXX)
+    chmod 755 "$MUNGE"
+    dd if=/dev/urandom of="$MUNGE/key" bs=1 count=128 status=none
+    chmod 600 "$MUNGE/key"
     read -ra ports <<<"$(free_ports $((NODES + 1)))"
     cat >"$R/slurm.conf" <<END
 ClusterName=assay
@@ -37,7 +39,7 @@ SlurmctldPort=${ports[0]}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket=$R/munge/sock
+AuthInfo=socket=$MUNGE/sock
 StateSaveLocation=$R/state
 SlurmdSpoolDir=$R/spool/%n
 SlurmctldPidFile=$R/ctld.pid
@@ -66,8 +68,8 @@ END
         echo "NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[$i]} CPUs=$2 RealMemory=2000 State=UNKNOWN" >>"$R/slurm.conf"
     done
     export SLURM_CONF=$R/slurm.conf
-    munged --key-file="$R/munge/key" --socket="$R/munge/sock" --pid-file="$R/munge/pid" --log-file="$R/munge/log" \
-        --seed-file="$R/munge/seed" || return 1
+    munged --key-file="$MUNGE/key" --socket="$MUNGE/sock" --pid-file="$MUNGE/pid" --log-file="$MUNGE/log" \
+        --seed-file="$MUNGE/seed" || return 1
     slurmctld_start
     for i in $(seq "$NODES"); do slurmd_start "n$i"; done
     for _ in $(seq 100); do
@@ -88,14 +90,15 @@ jobs_in() { jobs_left | grep -c " $1 "; } # state
 slurm_down() {
     local f p all=""
     [ -n "${SLURM_CONF:-}" ] && timeout 5 scancel -u "$(id -un)" 2>/dev/null
-    for f in "$R"/slurmd.*.pid "$R/ctld.pid" "$R/munge/pid"; do
+    for f in "$R"/slurmd.*.pid "$R/ctld.pid" "${MUNGE:-}/pid"; do
         [ -f "$f" ] && all="$all $(cat "$f")"
     done
     for p in $all; do kill "$p" 2>/dev/null; done
     for _ in $(seq 50); do
         for p in $all; do kill -0 "$p" 2>/dev/null && sleep 0.1 && continue 2; done
-        return 0
+        break
     done
     for p in $all; do kill -9 "$p" 2>/dev/null; done
+    [ -n "${MUNGE:-}" ] && rm -rf "$MUNGE"
     return 0
 }

@@ -184,14 +184,20 @@ async function story(page, link, address, study) {
   await page.until(`${ranked(4)}.length > 3`, 60000);
   ok('ranks are in order of the score', isSorted((await page.eval(ranked(4))).map(parseFloat), -1),
      await page.eval(ranked(4)));
-  ok('the best score stands above',
+  ok('the best score stands above, or that of an ensemble',
      await page.eval(
-         "parseFloat(document.querySelector('.lead dd').textContent) === parseFloat(document.querySelector('.best .score').textContent)"));
+         "/ensemble of/.test(document.querySelector('.lead').textContent) || parseFloat(document.querySelector('.lead dd').textContent) === parseFloat(document.querySelector('.best .score').textContent)"));
 
   await page.until("document.querySelector('.head .pill').dataset.state === 'completed'", 120000);
   ok('the study ends while the page is open', true);
   ok('all trials are listed',
      await page.eval("Number(document.querySelector('#board-count').textContent)") === trials);
+  const ensemble = told('show', study).result.ensemble;
+  const heaviest = ensemble?.ships ? ensemble.members[0] : null;
+  ok('a member of the ensemble carries its weight',
+     !heaviest ||
+         await page.until(`document.querySelector('[data-trial="${
+             heaviest.number}"]').closest('tr').querySelector('.weight')`));
 
   await analysed(page, study);
 
@@ -210,7 +216,8 @@ async function story(page, link, address, study) {
   await page.eval("document.querySelector('#filter').focus()");
   await page.send('Input.insertText', { text: 'family = linear' });
   ok('the filter leaves one family',
-     (await page.eval(numbers(3))).every((f) => f === 'linear') && await page.eval(shownRows) > 0);
+     (await page.eval(numbers(3))).every((f) => /^linear( \d+ %)?$/.test(f)) &&
+         await page.eval(shownRows) > 0);
   await page.eval(
       "(() => { const f = document.querySelector('#filter'); f.value = ''; f.dispatchEvent(new Event('input')); })()");
 

@@ -27,11 +27,11 @@ function levelCell(r) {
   return [h('span', { class: 'levels', 'aria-hidden': 'true' }, ticks), text];
 }
 
-/** How much a trial counts in the ensemble that ships; null = it is no member. */
+/** How much a trial counts in the ensemble that ships; nothing where it is no member. */
 function weightOf(weight) {
-  if (weight === undefined) return null;
-  return h(
-      'span', { class: 'weight', title: 'Weight in the ensemble that ships' }, percent(weight, 1));
+  if (weight === undefined) return [];
+  const title = 'Weight in the ensemble that ships';
+  return [' ', h('span', { class: 'weight', title }, percent(weight, 1))];
 }
 
 /** Makes "0.9312 ± 0.0021" with as many decimals as the column has. */
@@ -136,7 +136,7 @@ export const columns = [
     dir: 1,
     cell: 'family',
     of: (r, look) => `${r.family} ${look.weights.get(r.number) ?? ''}`,
-    draw: (r, look) => [r.family, weightOf(look.weights.get(r.number))]
+    draw: (r, look) => [r.family, ...weightOf(look.weights.get(r.number))]
   },
   {
     key: 'score',
