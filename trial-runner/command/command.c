@@ -233,6 +233,10 @@ int command_main(int fd)
     the_place = p;
     log_init("assay-command", LOG_INFO);
     (void)signal(SIGPIPE, SIG_IGN);
+    /* as a worker: only the supervisor is meant (worker.c) */
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
     clk_init_system(&p->host.clk);
     wire_init(&p->host.wire, fd);
     p->host.checkpoint_ms = 30000;

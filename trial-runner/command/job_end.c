@@ -274,7 +274,8 @@ static void failed_exit(struct job *j, int status)
     }
     if (starts_again(j, code, text))
         return;
-    if (code == EXIT_ELSEWHERE)
+    /* SIGTERM was not from us: whoever ends this machine's job or session signals all its processes. */
+    if (code == EXIT_ELSEWHERE || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM))
         job_fail(j, TR_DEVICE, text);
     else if (code == CRASH_BASE + SIGKILL)
         job_fail(j, TR_MEMORY,

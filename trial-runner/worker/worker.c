@@ -492,6 +492,12 @@ int worker_main(int fd)
     struct job *j = NULL;
 
     signal(SIGPIPE, SIG_IGN);
+    /* Who ends a job or a session signals all its processes at once (Slurm, systemd, a terminal). Only
+     * the supervisor is meant: it saves what the worker has, and then ends it with SIGKILL. A worker
+     * that died first would count as a crash of its trials. */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     mem_lean();
     clk_init_system(&w->clk);
     wire_init(&w->wire, fd);
