@@ -78,15 +78,15 @@ static struct pool_job *job_find(struct pool_job *jobs, int n, const char *id)
     return NULL;
 }
 
-/* A job that is gone without us, and whose runner never came, failed. */
+/* A job that is gone without us, and whose runner never came, failed: also where it was last seen
+ * waiting, because it may begin and fail between two looks. */
 static void note_gone(struct pools *p, const struct pool_job *j)
 {
     int at = pool_at(p, j->is.pool);
     char why[200];
 
     log_info("pool.job_gone job=%s pool=%s had_runner=%d", j->is.id, j->is.pool, j->had_runner);
-    if (at < 0 || j->had_runner || j->is_cancelled || j->is.state == SLURM_PENDING ||
-        j->is.state == SLURM_LATE)
+    if (at < 0 || j->had_runner || j->is_cancelled)
         return;
     (void)snprintf(why, sizeof why, "job %s ended before its runner came: see its log (%.80s)",
                    j->is.id, p->conf.pools[at].log ? p->conf.pools[at].log : "the pool names none");
@@ -319,6 +319,29 @@ static void step_failed(struct pools *p, const struct step *s, const struct err 
     step_next(p);
 }
 
+/* Jobs that were submitted count from now on: one that is gone when Slurm is asked next has failed,
+ * although no list ever had it. */
+static void jobs_add(struct pools *p, const struct step *s, const char *id)
+{
+    struct pool_job *jobs = mem_array((size_t)(p->n_jobs + s->n) + 1, sizeof *jobs);
+
+    for (int i = 0; i < p->n_jobs; i++)
+        jobs[i] = p->jobs[i];
+    for (int i = 1; i <= s->n; i++) {
+        struct slurm_job *is = &jobs[p->n_jobs++].is;
+
+        *is = (struct slurm_job){ .is_kept = s->is_kept, .state = SLURM_PENDING };
+        if (s->n == 1)
+            str_copy(is->id, sizeof is->id, id);
+        else
+            (void)snprintf(is->id, sizeof is->id, "%.24s_%d", id, i);
+        str_copy(is->pool, sizeof is->pool, p->conf.pools[s->pool].name);
+        str_copy(is->says, sizeof is->says, "PENDING");
+    }
+    mem_free(p->jobs);
+    p->jobs = jobs;
+}
+
 static void on_step(void *arg, const char *out, const struct err *err)
 {
     struct pools *p = arg;
@@ -336,6 +359,7 @@ static void on_step(void *arg, const char *out, const struct err *err)
             return;
         }
         p->pool[s->pool].submitted += s->n;
+        jobs_add(p, s, id);
         log_info("pool.submitted pool=%s job=%s n=%d kept=%d", p->conf.pools[s->pool].name, id,
                  s->n, s->is_kept);
     }
