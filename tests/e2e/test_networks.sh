@@ -103,7 +103,7 @@ kill_one() { # agent: the first of its workers
 turns() { grep -cE ' trial\.(complete|pause|prune) ' killed.serve.log; }
 others_had_a_turn() { # turns before
     for _ in $(seq 300); do
-        has_ended || [ "$(turns)" -ge $(($1 + 4)) ] && return
+        has_ended || [ "$(turns)" -ge $(($1 + 16)) ] && return
         sleep 0.1
     done
 }
