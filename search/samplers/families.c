@@ -50,17 +50,6 @@ static struct families *of(struct sampler *s)
     return (struct families *)s;
 }
 
-static int root_of(const struct space *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        int parent = s->params[i].parent;
-        if (parent >= 0 && s->params[parent].parent < 0 &&
-            s->params[parent].kind == PARAM_CATEGORICAL && s->params[parent].axis != AXIS_FREE)
-            return parent;
-    }
-    return -1;
-}
-
 /* Whether a parameter can be active in a family. */
 static bool belongs(const struct space *s, int root, int choice, int i)
 {
@@ -109,7 +98,7 @@ static struct sampler *families_open(const struct space *space, const struct sea
         return NULL;
     }
     f->base = (struct sampler){ &search_families, space, setup->seed };
-    f->root = root_of(space);
+    f->root = space_root(space);
     f->preferred = -1;
     chooser_init(&f->chooser, f->root < 0 ? 1 : space->params[f->root].n_choices);
     f->arms = mem_array((size_t)f->chooser.n, sizeof *f->arms);

@@ -47,18 +47,6 @@ static struct local *of(struct sampler *s)
     return (struct local *)s;
 }
 
-/* The categorical parameter at the root that opens others, found by its first child; -1 = none. */
-static int root_of(const struct space *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        int parent = s->params[i].parent;
-        if (parent >= 0 && s->params[parent].parent < 0 &&
-            s->params[parent].kind == PARAM_CATEGORICAL && s->params[parent].axis != AXIS_FREE)
-            return parent;
-    }
-    return -1;
-}
-
 static struct sampler *local_open(const struct space *space, const struct search_setup *setup,
                                   struct err *err)
 {
@@ -69,7 +57,7 @@ static struct sampler *local_open(const struct space *space, const struct search
     }
     struct local *l = mem_zalloc(sizeof *l);
     l->base = (struct sampler){ &search_local, space, setup->seed };
-    l->root = root_of(space);
+    l->root = space_root(space);
     fresh_points_init(&l->fresh, space);
     l->fresh.fuse = setup->fuse;
     history_init(&l->history, space);

@@ -57,6 +57,17 @@ int space_find(const struct space *s, const char *name)
     return -1;
 }
 
+int space_root(const struct space *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        int parent = s->params[i].parent;
+        if (parent >= 0 && s->params[parent].parent < 0 &&
+            s->params[parent].kind == PARAM_CATEGORICAL && s->params[parent].axis != AXIS_FREE)
+            return parent;
+    }
+    return -1;
+}
+
 static bool is_choice(const struct param *p)
 {
     return p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL;

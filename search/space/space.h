@@ -62,6 +62,9 @@ void space_free(struct space *s);
  * parameters. */
 int space_add(struct space *s, const struct param *p, struct err *err);
 int space_find(const struct space *s, const char *name); /* -1 = none */
+/* The categorical parameter that opens branches: at the root, not free, found by its first child; -1 =
+ * none. */
+int space_root(const struct space *s);
 
 /* The values of one parameter. If they are discrete they are numbered 0..size-1 in ascending order;
  * such a number is called a cell. */

@@ -183,6 +183,23 @@ struct buf rig_lane_bytes(const char *family, const struct lane *l, int64_t step
     return b;
 }
 
+void rig_bytes_broken(const struct rig *r, const char *family, enum ml_task task,
+                      const struct buf *b)
+{
+    const struct model_ops *ops = model_find(family);
+    struct err err = { 0 };
+
+    for (size_t at = 0; at < b->len; at++) {
+        uint8_t *bytes = mem_dup(b->data, b->len);
+        bytes[at] ^= 0x80;
+        struct view in = { bytes, at % 2 ? at : b->len, 0 };
+        struct predictor *p = ops->predictor_load(r->d->prep, r->d->n_outputs, task, &in, &err);
+        assert_true(at % 2 == 0 || p == NULL); /* short ones always */
+        ops->predictor_free(p);
+        mem_free(bytes);
+    }
+}
+
 float *rig_predict(const struct rig *r, const char *family, const struct buf *bytes)
 {
     const struct model_ops *ops = model_find(family);

@@ -47,6 +47,10 @@ void rig_lane_train(const struct rig *r, const char *family, struct lane *l, int
 void rig_lane_close(const char *family, struct lane *l);
 /* Its bytes after `steps` steps; mem via buf. */
 struct buf rig_lane_bytes(const char *family, const struct lane *l, int64_t steps);
+/* Loads the bytes of a model with each byte changed in turn, every second time cut off there too:
+ * whoever is short is refused, and nothing is harmed (sanitizers see it). */
+void rig_bytes_broken(const struct rig *r, const char *family, enum ml_task task,
+                      const struct buf *b);
 /* Predictions of the whole frame from bytes; heap (free). */
 float *rig_predict(const struct rig *r, const char *family, const struct buf *bytes);
 
