@@ -67,7 +67,7 @@ enum trial_reason {
     TR_DIVERGED,      /* configuration: the loss or score is not finite */
     TR_MEMORY,        /* configuration: needed more memory than it may have */
     TR_TIME,          /* configuration: no result within trial_time */
-    TR_CRASHED_ALONE, /* configuration: its worker died twice while it ran alone */
+    TR_CRASHED_ALONE, /* configuration: its worker died twice at one level while it ran alone */
     TR_INVALID,       /* configuration: the family refuses it on this data */
     TR_WORKER_DIED,   /* machine: the worker process died */
     TR_RUNNER_LOST,   /* machine: the lease expired */

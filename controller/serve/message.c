@@ -11,7 +11,7 @@
  *
  * If a worker died with several trials in it, nobody knows which of them was the cause: they all go
  * out again, in groups of half the size. A trial with which a worker died twice while it trained
- * alone has failed by its configuration. */
+ * alone, without a new level in between, has failed by its configuration. */
 #include "controller/serve/message.h"
 
 #include "base/fault.h"
@@ -172,6 +172,8 @@ static int on_rung(struct study *st, struct trial_row *row, const struct msg_eve
         return refuse(st, row, e, "a rung beyond the level that it may run to", reply, err);
     if (is_new && report_add(st, row, e, err) < 0)
         return -1;
+    if (is_new)
+        row->crashes_alone = 0;   /* it has come past the place where its worker died */
     if (e->level < row->run_to) { /* it may go on: that was decided before it was lost */
         reply->action = MSG_RUN_TO;
         reply->to = row->run_to;

@@ -99,11 +99,23 @@ kill_one() { # agent: the first of its workers
     worker=$(pgrep -P "$1" | head -n 1)
     [ -n "$worker" ] && kill -9 "$worker"
 }
-# A trial that is lost twice while it trains alone counts as its own fault, so between two kills a few others have their turn.
+# A trial with which a worker dies twice before it reaches a new level counts as its own fault, so the next kill waits until
+# every lost trial has come further, and until the loss of the one before must have been noticed.
 turns() { grep -cE ' trial\.(complete|pause|prune) ' killed.serve.log; }
+none_in_doubt() {
+    awk '{ event = number = ""
+           for (i = 1; i <= NF; i++) {
+               if ($i ~ /^trial\./) event = $i
+               if ($i ~ /^number=/) number = $i
+           }
+           if (event == "trial.lost") lost[number] = 1
+           else if (event ~ /^trial\.(complete|pause|prune|fail)$/) delete lost[number] }
+         END { for (n in lost) exit 1 }' killed.serve.log
+}
 others_had_a_turn() { # turns before
     for _ in $(seq 300); do
-        has_ended || [ "$(turns)" -ge $(($1 + 16)) ] && return
+        has_ended && return
+        [ "$(turns)" -ge $(($1 + 16)) ] && none_in_doubt && return
         sleep 0.1
     done
 }

@@ -334,6 +334,50 @@ static void a_trial_that_crashes_alone_twice_has_failed_by_its_configuration(voi
     rig_close(&s.r);
 }
 
+static void crash(struct scene *s)
+{
+    struct msg_event e;
+
+    fake_event(&s->a, 0, &e);
+    e.type = MSG_FAILED;
+    e.reason = TR_WORKER_DIED;
+    assert_int_equal(send(&s->a, &e), MSG_OK);
+    fake_drop(&s->a, 0);
+}
+
+/* Someone who kills workers at random, or a machine that is short of memory, meets a long trial more than once. That
+ * the trial has come further in between shows that it is not the cause. */
+static void a_trial_that_reached_a_new_level_between_two_crashes_goes_on(void **state)
+{
+    struct scene s;
+    struct msg_event e;
+
+    (void)state;
+    set(&s,
+        "{'name':'s','dataset':'d','target':'y','budget':{'trials':3},'seed':7,'parallel':1,"
+        "'scheduler':'asha','space':[{'family':'boost'}]}",
+        1);
+    assert_int_equal(fake_ask(&s.a), 1); /* the baseline has one level */
+    finish_all(&s.a);
+    assert_int_equal(fake_ask(&s.a), 1);
+    crash(&s);
+    assert_int_equal(fake_ask(&s.a), 1);
+    assert_int_equal(s.a.trials[0].trial, mem(&s, 2)->id);
+    fake_event(&s.a, 0, &e);
+    e.type = MSG_RUNG;
+    e.level = 1;
+    e.value = .5;
+    assert_int_equal(send(&s.a, &e), MSG_RUN_TO);
+    s.a.trials[0].seq = e.seq;
+    crash(&s);
+    assert_int_equal(mem(&s, 2)->state, TS_QUEUED);
+    assert_int_equal(fake_ask(&s.a), 1);
+    crash(&s);
+    assert_int_equal(mem(&s, 2)->state, TS_FAILED);
+    assert_int_equal(mem(&s, 2)->reason, TR_CRASHED_ALONE);
+    rig_close(&s.r);
+}
+
 static void a_group_that_crashed_goes_out_in_halves(void **state)
 {
     struct scene s;
@@ -647,6 +691,7 @@ int main(void)
         cmocka_unit_test(a_restart_gives_every_lease_a_full_period),
         cmocka_unit_test(a_renewal_keeps_a_trial_for_ever_and_writes_nothing),
         cmocka_unit_test(a_trial_that_crashes_alone_twice_has_failed_by_its_configuration),
+        cmocka_unit_test(a_trial_that_reached_a_new_level_between_two_crashes_goes_on),
         cmocka_unit_test(a_group_that_crashed_goes_out_in_halves),
         cmocka_unit_test(a_device_that_fails_three_trials_in_a_row_is_quarantined),
         cmocka_unit_test(a_draining_runner_gets_no_more_but_finishes),
