@@ -72,6 +72,25 @@ static int64_t int_of(const json_t *o, const char *key)
     return isnan(v) ? 0 : (int64_t)v;
 }
 
+enum { NAMES_LISTED = 110 }; /* bytes of the columns' names in an error */
+
+/* "; its columns: a, b, ..., z" into out: as many of the first names as fit, and the last one, which is often the target.
+ * Empty if not even two names fit. */
+static void names_list(char *out, size_t size, const char *const *names, size_t n)
+{
+    size_t at = (size_t)snprintf(out, size, "; its columns: "), kept = 0;
+    size_t room = size - 1 - at, last = strlen("..., ") + strlen(names[n - 1]);
+
+    while (kept + 1 < n && last + strlen(names[kept]) + strlen(", ") <= room) {
+        at += (size_t)snprintf(out + at, size - at, "%s, ", names[kept]);
+        room -= strlen(names[kept++]) + strlen(", ");
+    }
+    if (kept == 0)
+        out[0] = '\0';
+    else
+        snprintf(out + at, size - at, "%s%s", kept + 1 < n ? "..., " : "", names[n - 1]);
+}
+
 /* Finds a column by name. where: the key of the spec that names it, for the error. */
 static const json_t *column_find(const json_t *schema, const char *name, const char *where,
                                  struct err *err)
@@ -89,8 +108,11 @@ static const json_t *column_find(const json_t *schema, const char *name, const c
             names[n++] = text_of(c, "name");
     }
     const char *near = str_nearest(name, names, n);
-    err_at(err, where, "the dataset has no column \"%.80s\"%s%s%s", name,
-           near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    char listed[NAMES_LISTED] = "";
+    if (!near && n > 0)
+        names_list(listed, sizeof listed, names, n);
+    err_at(err, where, "the dataset has no column \"%.80s\"%s%s%s%s", name,
+           near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "", listed);
     return NULL;
 }
 

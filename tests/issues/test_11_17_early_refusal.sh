@@ -22,6 +22,8 @@ ok "a class that a target of numbers lacks is refused" refused 'column "y" has n
     --target y --positive 3
 ok "a class that a target of words lacks is refused" refused 'column "z" has no value "l7"' --target z --positive l7
 ok "a class may be written as another form of the number" "$ASSAY" fit train.csv --trials 1 -o yes.assay --target y --positive 1.0
+ok "a target that is no column is told the columns" refused 'no column "class"; its columns: a, b, c, y, z' --target class
+ok "a target that is nearly a column is told that one" refused 'no column "zz"; did you mean "z"?' --target zz
 ok "a test table without a column is refused, by its name" refused 'narrow.csv has no column "b"' --target y --test narrow.csv
 ok "a test table without the target is refused" refused 'lacking.csv has no column "z"' --target z --test lacking.csv
 ok "a test table with words for numbers is refused" refused 'words.csv: column "b"' --target y --test words.csv
