@@ -11,8 +11,8 @@
 
 enum { ROWS = 4, LANES = 8 };
 
-/* Eight doubles; the compiler maps them to the registers of the instruction set. */
-typedef double eight __attribute__((vector_size(64)));
+/* Four doubles; the compiler maps them to the registers of the instruction set. */
+typedef double four __attribute__((vector_size(32)));
 
 /* Row i of the tile, wherever the table holds it. */
 SIMD_BODY const float *row_at(const struct glm_rows *r, int64_t i)
@@ -66,48 +66,82 @@ SIMD_BODY void gradient_one(const struct glm_rows *r, const double *dz, double *
 /* ---- several outputs: eight lanes at a time ---- */
 
 /* Scores of up to four rows for eight outputs. Where fewer rows are left, the first one takes the
- * place of the others. */
+ * place of the others. Vectors are named one by one and hold four doubles, because gcc keeps arrays of
+ * wider ones in memory where registers have four, which takes four times as long. */
 SIMD_BODY void scores_eight(const struct glm_rows *r, int64_t i, int n, const double *w, double *z)
 {
-    const float *x[ROWS];
-    eight acc[ROWS], wj;
+    const float *a = row_at(r, i), *b = row_at(r, n > 1 ? i + 1 : i),
+                *c = row_at(r, n > 2 ? i + 2 : i), *d = row_at(r, n > 3 ? i + 3 : i);
+    four lo, hi;
 
-    memcpy(&wj, w + (int64_t)r->cols * r->lanes, sizeof wj);
-    for (int a = 0; a < ROWS; a++) {
-        x[a] = row_at(r, a < n ? i + a : i);
-        acc[a] = wj;
-    }
+    memcpy(&lo, w + (int64_t)r->cols * r->lanes, sizeof lo);
+    memcpy(&hi, w + (int64_t)r->cols * r->lanes + 4, sizeof hi);
+    four alo = lo, ahi = hi, blo = lo, bhi = hi, clo = lo, chi = hi, dlo = lo, dhi = hi;
     for (int j = 0; j < r->cols; j++, w += r->lanes) {
-        memcpy(&wj, w, sizeof wj);
-        for (int a = 0; a < ROWS; a++)
-            acc[a] += (double)x[a][j] * wj;
+        memcpy(&lo, w, sizeof lo);
+        memcpy(&hi, w + 4, sizeof hi);
+        alo += (double)a[j] * lo;
+        ahi += (double)a[j] * hi;
+        blo += (double)b[j] * lo;
+        bhi += (double)b[j] * hi;
+        clo += (double)c[j] * lo;
+        chi += (double)c[j] * hi;
+        dlo += (double)d[j] * lo;
+        dhi += (double)d[j] * hi;
     }
-    for (int a = 0; a < n; a++)
-        memcpy(z + (i + a) * r->lanes, &acc[a], sizeof acc[a]);
+    four lows[ROWS] = { alo, blo, clo, dlo }, highs[ROWS] = { ahi, bhi, chi, dhi };
+    for (int k = 0; k < n; k++) {
+        memcpy(z + (i + k) * r->lanes, &lows[k], sizeof lo);
+        memcpy(z + (i + k) * r->lanes + 4, &highs[k], sizeof hi);
+    }
+}
+
+/* Derivatives of a row for four outputs; 0 past the last row. */
+SIMD_BODY void slopes_at(const struct glm_rows *r, const double *dz, int64_t i, int k, four *out)
+{
+    if (i < r->n)
+        memcpy(out, dz + i * r->lanes + k, sizeof *out);
+    else
+        *out = (four){ 0 };
+}
+
+SIMD_BODY void add_to(double *to, const four *sum)
+{
+    four g;
+
+    memcpy(&g, to, sizeof g);
+    g += *sum;
+    memcpy(to, &g, sizeof g);
 }
 
 /* Gradient of eight outputs, four rows at a time; rows past the last count 0. */
 SIMD_BODY void gradient_eight(const struct glm_rows *r, const double *dz, double *grad)
 {
     for (int64_t i = 0; i < r->n; i += ROWS) {
-        const float *x[ROWS];
-        eight d[ROWS], g;
-        for (int a = 0; a < ROWS; a++) {
-            int is_row = i + a < r->n;
-            x[a] = row_at(r, is_row ? i + a : i);
-            memcpy(&d[a], dz + (is_row ? i + a : i) * r->lanes, sizeof d[a]);
-            d[a] = d[a] * (is_row ? 1.0 : 0.0);
-        }
+        const float *a = row_at(r, i), *b = row_at(r, i + 1 < r->n ? i + 1 : i),
+                    *c = row_at(r, i + 2 < r->n ? i + 2 : i),
+                    *d = row_at(r, i + 3 < r->n ? i + 3 : i);
+        four alo, ahi, blo, bhi, clo, chi, dlo, dhi, lo, hi;
+        slopes_at(r, dz, i, 0, &alo);
+        slopes_at(r, dz, i, 4, &ahi);
+        slopes_at(r, dz, i + 1, 0, &blo);
+        slopes_at(r, dz, i + 1, 4, &bhi);
+        slopes_at(r, dz, i + 2, 0, &clo);
+        slopes_at(r, dz, i + 2, 4, &chi);
+        slopes_at(r, dz, i + 3, 0, &dlo);
+        slopes_at(r, dz, i + 3, 4, &dhi);
         double *to = grad;
         for (int j = 0; j < r->cols; j++, to += r->lanes) {
-            memcpy(&g, to, sizeof g);
-            g += ((double)x[0][j] * d[0] + (double)x[1][j] * d[1]) +
-                 ((double)x[2][j] * d[2] + (double)x[3][j] * d[3]);
-            memcpy(to, &g, sizeof g);
+            double p = a[j], q = b[j], u = c[j], v = d[j];
+            lo = (p * alo + q * blo) + (u * clo + v * dlo);
+            hi = (p * ahi + q * bhi) + (u * chi + v * dhi);
+            add_to(to, &lo);
+            add_to(to + 4, &hi);
         }
-        memcpy(&g, to, sizeof g);
-        g += (d[0] + d[1]) + (d[2] + d[3]);
-        memcpy(to, &g, sizeof g);
+        lo = (alo + blo) + (clo + dlo);
+        hi = (ahi + bhi) + (chi + dhi);
+        add_to(to, &lo);
+        add_to(to + 4, &hi);
     }
 }
 
@@ -117,8 +151,9 @@ SIMD_BODY void glm_scores_body(const struct glm_rows *r, const double *w, double
         scores_one(r, w, z);
         return;
     }
-    for (int64_t i = 0; i < r->n; i += ROWS) {
-        for (int k = 0; k < r->lanes; k += LANES)
+    /* The weights of eight outputs stay in the first cache while all rows pass. */
+    for (int k = 0; k < r->lanes; k += LANES) {
+        for (int64_t i = 0; i < r->n; i += ROWS)
             scores_eight(r, i, r->n - i < ROWS ? (int)(r->n - i) : ROWS, w + k, z + k);
     }
 }
@@ -137,28 +172,81 @@ SIMD_KERNEL(glm_gradient, (const struct glm_rows *r, const double *dz, double *g
 
 /* ---- link and loss ---- */
 
-/* The largest score is taken off before the exponentials, so that none overflows. Lanes past the
- * last output hold whatever padding weights gave; they get no share of the sum and end as 0. */
-SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lanes)
+SIMD_BODY double largest_of(const double *p, int n)
 {
-    if (outputs == 1) {
-        for (int64_t i = 0; i < n; i++)
-            z[i] = fm_sigmoid_d(z[i]);
+    double top[4] = { p[0], p[0], p[0], p[0] };
+    int k = 0;
+
+    for (; k + 4 <= n; k += 4) {
+        for (int a = 0; a < 4; a++)
+            top[a] = p[k + a] > top[a] ? p[k + a] : top[a];
+    }
+    for (; k < n; k++)
+        top[0] = p[k] > top[0] ? p[k] : top[0];
+    double x = top[0] > top[1] ? top[0] : top[1], y = top[2] > top[3] ? top[2] : top[3];
+    return x > y ? x : y;
+}
+
+/* Sums of n <= ROWS rows, each in the order of its outputs. Four rows are added side by side,
+ * because every addition waits for the one before it in its row. */
+SIMD_BODY void sum_rows(const double *z, int n, int outputs, int lanes, double *all)
+{
+    const double *a = z, *b = a + lanes, *c = b + lanes, *d = c + lanes;
+    double sa = 0, sb = 0, sc = 0, sd = 0;
+
+    if (n == ROWS) {
+        for (int k = 0; k < outputs; k++) {
+            sa += a[k];
+            sb += b[k];
+            sc += c[k];
+            sd += d[k];
+        }
+        all[0] = sa;
+        all[1] = sb;
+        all[2] = sc;
+        all[3] = sd;
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
-        double *p = z + i * lanes, top = p[0], sum = 0;
-        for (int k = 1; k < outputs; k++)
-            top = p[k] > top ? p[k] : top;
-        for (int k = 0; k < lanes; k++)
-            p[k] = fm_exp_d(p[k] - top);
+    for (int i = 0; i < n; i++) {
+        all[i] = 0;
         for (int k = 0; k < outputs; k++)
-            sum += p[k];
+            all[i] += z[i * lanes + k];
+    }
+}
+
+/* Scores of n <= ROWS rows to probabilities; top, all: of each row the largest score and the sum of
+ * the exponentials. The largest score is taken off before the exponentials, so that none overflows.
+ * Lanes past the last output hold whatever padding weights gave; they get no share of the sum and
+ * end as 0. */
+SIMD_BODY void softmax_rows(double *z, int n, int outputs, int lanes, double *top, double *all)
+{
+    for (int i = 0; i < n; i++) {
+        double *p = z + i * lanes, most = largest_of(p, outputs);
+        for (int k = 0; k < lanes; k++)
+            p[k] = fm_exp_d(p[k] - most);
+        top[i] = most;
+    }
+    sum_rows(z, n, outputs, lanes, all);
+    for (int i = 0; i < n; i++) {
+        double *p = z + i * lanes, sum = all[i];
         for (int k = 0; k < outputs; k++)
             p[k] /= sum;
         for (int k = outputs; k < lanes; k++)
             p[k] = 0;
     }
+}
+
+SIMD_BODY void glm_probabilities_body(double *z, int64_t n, int outputs, int lanes)
+{
+    double top[ROWS], all[ROWS];
+
+    if (outputs == 1) {
+        for (int64_t i = 0; i < n; i++)
+            z[i] = fm_sigmoid_d(z[i]);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += ROWS)
+        softmax_rows(z + i * lanes, n - i < ROWS ? (int)(n - i) : ROWS, outputs, lanes, top, all);
 }
 SIMD_KERNEL(glm_probabilities, (double *z, int64_t n, int outputs, int lanes),
             (z, n, outputs, lanes))
@@ -188,20 +276,16 @@ SIMD_BODY void log_loss_body(double *z, const int32_t *y, int64_t n, int outputs
         *loss = sum;
         return;
     }
-    for (int64_t i = 0; i < n; i++) {
-        double *p = z + i * lanes, top = p[0], all = 0, mine = p[y[i]];
-        for (int k = 1; k < outputs; k++)
-            top = p[k] > top ? p[k] : top;
-        for (int k = 0; k < lanes; k++)
-            p[k] = fm_exp_d(p[k] - top);
-        for (int k = 0; k < outputs; k++)
-            all += p[k];
-        for (int k = 0; k < outputs; k++)
-            p[k] /= all;
-        for (int k = outputs; k < lanes; k++)
-            p[k] = 0;
-        p[y[i]] -= 1.0;
-        sum += fm_log_d(all) + top - mine;
+    for (int64_t i = 0; i < n; i += ROWS) {
+        double mine[ROWS], top[ROWS], all[ROWS], *p = z + i * lanes;
+        int m = n - i < ROWS ? (int)(n - i) : ROWS;
+        for (int a = 0; a < m; a++)
+            mine[a] = p[a * lanes + y[i + a]];
+        softmax_rows(p, m, outputs, lanes, top, all);
+        for (int a = 0; a < m; a++) {
+            p[a * lanes + y[i + a]] -= 1.0;
+            sum += fm_log_d(all[a]) + top[a] - mine[a];
+        }
     }
     *loss = sum;
 }
@@ -226,25 +310,30 @@ int64_t glm_gram_width(int cols)
 
 /* Adds the products of up to four columns of the tile with the columns from k on to their lines of
  * the matrix, eight at a time. Each pair is one sum over the rows of the tile, in their order; four
- * columns share each load, and the four sums of eight fit the registers of AVX2. */
+ * columns share each load, and their eight sums fit the registers of AVX2. */
 SIMD_BODY void pairs_lines(const double *tile, int64_t n, int64_t wide, const int64_t *line,
                            int lines, int64_t k, double *gram)
 {
     for (; k < wide; k += LANES) {
-        eight a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 }, t;
-        for (int64_t i = 0; i < n; i++) {
-            const double *row = tile + i * wide;
-            memcpy(&t, row + k, sizeof t);
-            a += row[line[0]] * t;
-            b += row[line[1]] * t;
-            c += row[line[2]] * t;
-            d += row[line[3]] * t;
+        const double *row = tile;
+        four alo = { 0 }, ahi = { 0 }, blo = { 0 }, bhi = { 0 }, clo = { 0 }, chi = { 0 },
+             dlo = { 0 }, dhi = { 0 }, lo, hi;
+        for (int64_t i = 0; i < n; i++, row += wide) {
+            memcpy(&lo, row + k, sizeof lo);
+            memcpy(&hi, row + k + 4, sizeof hi);
+            alo += row[line[0]] * lo;
+            ahi += row[line[0]] * hi;
+            blo += row[line[1]] * lo;
+            bhi += row[line[1]] * hi;
+            clo += row[line[2]] * lo;
+            chi += row[line[2]] * hi;
+            dlo += row[line[3]] * lo;
+            dhi += row[line[3]] * hi;
         }
-        eight sum[ROWS] = { a, b, c, d };
+        four lows[ROWS] = { alo, blo, clo, dlo }, highs[ROWS] = { ahi, bhi, chi, dhi };
         for (int q = 0; q < lines; q++) {
-            memcpy(&t, gram + line[q] * wide + k, sizeof t);
-            t += sum[q];
-            memcpy(gram + line[q] * wide + k, &t, sizeof t);
+            add_to(gram + line[q] * wide + k, &lows[q]);
+            add_to(gram + line[q] * wide + k + 4, &highs[q]);
         }
     }
 }
