@@ -81,7 +81,7 @@ SCRIPT_TESTS := $(shell find tests -mindepth 2 -name 'test_*.sh' -o -mindepth 2 
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
 # What ml/ and search/ may use of base/: libc only. Also what the CUDA half links.
-LIBC_BASE := base err mem arena buf str log clk rng fault sha256 io utf8
+LIBC_BASE := base err mem arena buf str log clk rng fault sha256 io utf8 simd
 ML_SRCS := $(LIBC_BASE:%=base/%.c) $(filter-out ml/read/picture.c ml/read/columnar/codec.c,$(filter ml/%,$(SRCS)))
 CUDA_SRCS := $(filter-out ml/cuda/check%,$(wildcard ml/cuda/*.c ml/cuda/*.cu))
 CUDA_CHECKS := $(wildcard ml/cuda/check*.c)

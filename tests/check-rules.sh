@@ -15,7 +15,7 @@ exec perl - <<'PERL'
 use strict;
 use warnings;
 
-my $libc_base = join '|', qw(base bisect err mem arena buf str log clk rng fault sha256 io utf8);
+my $libc_base = join '|', qw(base bisect err mem arena buf str log clk rng fault sha256 io utf8 simd);
 # The table of arrows: room => what its files may include beside their own room, as one pattern over the path from the
 # root. A room that is not listed obeys the row of the folder above it. Arrows point down only.
 my $values = "base/($libc_base)\\.h\$";
