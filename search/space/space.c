@@ -5,6 +5,8 @@
  * space_set.c. */
 #include "search/space/space.h"
 
+#include "search/space/exact_math.h"
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -248,6 +250,11 @@ static void param_copy(struct param *to, const struct param *from)
         to->parent_mask = 0;
     if (!is_number(to))
         to->is_log = false;
+    if (to->is_log) {
+        double beyond = to->kind == PARAM_INT ? 0.5 : 0;
+        to->log_lo = search_log(to->lo - beyond);
+        to->log_hi = search_log(to->hi + beyond);
+    }
 }
 
 int space_add(struct space *s, const struct param *p, struct err *err)

@@ -37,6 +37,9 @@ struct param {
      * 1. A parameter on a log scale has no step, except an INT's 1. */
     double step;
     bool is_log;
+    /* On a log scale: the logarithms of the range's ends, of an INT half a step beyond. space_add sets
+     * them. */
+    double log_lo, log_hi;
     double def; /* default: value or choice index; CONSTANT: ignored */
     int n_choices;
     char **choices;       /* CATEGORICAL, ORDINAL (in order) */

@@ -102,16 +102,16 @@ bool param_is_legal(const struct param *p, double v)
 
 static double int_log_from_unit(const struct param *p, double u)
 {
-    double a = search_log(p->lo - 0.5), b = search_log(p->hi + 0.5);
+    double at = p->log_lo + u * (p->log_hi - p->log_lo);
 
-    return clamp(floor(search_exp(a + u * (b - a)) + 0.5), p->lo, p->hi);
+    return clamp(floor(search_exp(at) + 0.5), p->lo, p->hi);
 }
 
 static double int_log_to_unit(const struct param *p, double v)
 {
-    double a = search_log(p->lo - 0.5), b = search_log(p->hi + 0.5);
+    double at = (search_log(v - 0.5) + search_log(v + 0.5)) / 2;
 
-    return ((search_log(v - 0.5) + search_log(v + 0.5)) / 2 - a) / (b - a);
+    return (at - p->log_lo) / (p->log_hi - p->log_lo);
 }
 
 double param_from_unit(const struct param *p, double u)
@@ -125,8 +125,7 @@ double param_from_unit(const struct param *p, double u)
         return param_value(p, clamp(floor(u * size), 0, size - 1));
     if (!p->is_log)
         return clamp(p->lo + u * (p->hi - p->lo), p->lo, p->hi);
-    double a = search_log(p->lo), b = search_log(p->hi);
-    return clamp(search_exp(a + u * (b - a)), p->lo, p->hi);
+    return clamp(search_exp(p->log_lo + u * (p->log_hi - p->log_lo)), p->lo, p->hi);
 }
 
 double param_to_unit(const struct param *p, double v)
@@ -140,7 +139,7 @@ double param_to_unit(const struct param *p, double v)
     } else if (!p->is_log) {
         u = (v - p->lo) / (p->hi - p->lo);
     } else {
-        double a = search_log(p->lo), b = search_log(p->hi);
+        double a = p->log_lo, b = p->log_hi;
         u = a < b ? (search_log(clamp(v, p->lo, p->hi)) - a) / (b - a) : 0.5;
     }
     return clamp(u, 0, BELOW_ONE);
