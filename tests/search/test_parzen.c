@@ -4,11 +4,12 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
+#include "base/simd.h"
 #include "search/samplers/tpe/parzen.h"
 
 #include <math.h>
 
-enum { ROUNDS = 60, MAX_P = 5, KERNELS = 7, DRAWS = 20000 };
+enum { ROUNDS = 60, MAX_P = 5, KERNELS = 7, DRAWS = 20000, MANY = 300 };
 
 /* A density with some random kernels. */
 static void any_parzen(struct parzen *p, struct parzen_axes *a, const struct space *s,
@@ -25,6 +26,14 @@ static void any_parzen(struct parzen *p, struct parzen_axes *a, const struct spa
         parzen_add(p, place, 0.1 + rng_unit(r));
     }
     parzen_build(p, 0.1 + rng_unit(r), 0.01 + rng_unit(r), 0.05 + 0.9 * rng_unit(r));
+}
+
+static double log_of(struct parzen *p, const double *place)
+{
+    double log = 0;
+
+    parzen_logs(p, place, 1, &log);
+    return log;
 }
 
 /* What a uniform draw, choice by choice, has as its chance: what densities are relative to. */
@@ -61,7 +70,7 @@ static void the_mass_of_any_tree_is_one(void **state)
         for (double rank = 0; size <= 3000 && rank < size; rank++) {
             space_at(s, (uint64_t)rank, point);
             parzen_place(&a, point, place);
-            sum += exp(parzen_log(&p, place)) * uniform_share(s, point);
+            sum += exp(log_of(&p, place)) * uniform_share(s, point);
         }
         if (size <= 3000) {
             assert_true(fabs(sum - 1) < 1e-6);
@@ -90,7 +99,7 @@ static void the_mass_of_a_line_is_one(void **state)
         any_parzen(&p, &a, s, &r);
         for (int i = 0; i < 4000; i++) {
             double x = (i + 0.5) / 4000;
-            sum += exp(parzen_log(&p, &x)) / 4000;
+            sum += exp(log_of(&p, &x)) / 4000;
         }
         assert_true(fabs(sum - 1) < 0.01);
         parzen_fini(&p);
@@ -122,7 +131,7 @@ static double surprise(struct parzen *p, const struct space *s, struct rng *r)
     for (size_t k = 0; k < n; k++) {
         space_at(s, k, point);
         parzen_place(p->axes, point, place);
-        double want = DRAWS * exp(parzen_log(p, place)) * uniform_share(s, point);
+        double want = DRAWS * exp(log_of(p, place)) * uniform_share(s, point);
         if (want < 5) { /* too few for a square: all such together */
             rest_want += want;
             rest_got += got[k];
@@ -181,18 +190,122 @@ static void kernels_draw_near_themselves(void **state)
     for (int round = 0; round < 200; round++) {
         spaces_point(s, &r, point);
         parzen_place(&a, point, place);
-        parzen_clear(&p);
+        parzen_keep(&p, 0);
         parzen_add(&p, place, 1);
         parzen_build(&p, 0.2, 0.1, 0.2);
         parzen_draw(&p, &r, &r, drawn);
         assert_int_equal(space_check(s, drawn, NULL), 0);
-        near += parzen_log(&p, place);
+        near += log_of(&p, place);
         spaces_point(s, &r, point);
         parzen_place(&a, point, place);
-        far += parzen_log(&p, place);
+        far += log_of(&p, place);
     }
     assert_true(near > far + 200);
     parzen_fini(&p);
+    parzen_axes_fini(&a);
+    space_free(s);
+}
+
+/* A space of all kinds, with branches, and a batch of its points. */
+static struct space *batch_make(struct parzen *p, struct parzen_axes *a, double *places,
+                                struct rng *r)
+{
+    struct space *s = spaces_mixed();
+    double point[SPACE_MAX_PARAMS], place[SPACE_MAX_PARAMS];
+
+    parzen_axes_init(a, s);
+    parzen_init(p, a);
+    for (int k = 0; k < MANY; k++) {
+        spaces_point(s, r, point);
+        parzen_place(a, point, place);
+        parzen_add(p, place, 0.1 + rng_unit(r));
+    }
+    parzen_build(p, 0.3, 0.05, 0.3);
+    for (int i = 0; i < PARZEN_BATCH; i++) {
+        spaces_point(s, r, point);
+        parzen_place(a, point, places + (size_t)i * (size_t)a->n);
+    }
+    return s;
+}
+
+/* Another bit in a density, and a study would go another way on another machine. */
+static void every_instruction_set_gives_the_same_bits(void **state)
+{
+    double places[PARZEN_BATCH * SPACE_MAX_PARAMS], plain[PARZEN_BATCH], logs[PARZEN_BATCH];
+    struct parzen_axes a;
+    struct parzen p;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 6);
+    struct space *s = batch_make(&p, &a, places, &r);
+    simd_force(SIMD_PLAIN);
+    parzen_logs(&p, places, PARZEN_BATCH, plain);
+    for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        parzen_logs(&p, places, PARZEN_BATCH, logs);
+        assert_memory_equal(logs, plain, sizeof plain);
+    }
+    simd_force(simd_best());
+    parzen_fini(&p);
+    parzen_axes_fini(&a);
+    space_free(s);
+}
+
+static void a_point_has_the_same_density_in_any_batch(void **state)
+{
+    double places[PARZEN_BATCH * SPACE_MAX_PARAMS], all[PARZEN_BATCH], few[PARZEN_BATCH];
+    struct parzen_axes a;
+    struct parzen p;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 7);
+    struct space *s = batch_make(&p, &a, places, &r);
+    parzen_logs(&p, places, PARZEN_BATCH, all);
+    for (int from = 0, n = 1; from < PARZEN_BATCH; from += n, n = MIN(n + 1, PARZEN_BATCH - from)) {
+        parzen_logs(&p, places + (size_t)from * (size_t)a.n, n, few);
+        assert_memory_equal(few, all + from, (size_t)n * sizeof *few);
+    }
+    parzen_fini(&p);
+    parzen_axes_fini(&a);
+    space_free(s);
+}
+
+/* Kernels that are kept need not be built again, but a density says the same as if they were. */
+static void kept_kernels_are_as_new_ones(void **state)
+{
+    double places[PARZEN_BATCH * SPACE_MAX_PARAMS], point[SPACE_MAX_PARAMS];
+    double want[PARZEN_BATCH], got[PARZEN_BATCH];
+    struct parzen_axes a;
+    struct parzen p, fresh;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 8);
+    struct space *s = batch_make(&p, &a, places, &r);
+    parzen_init(&fresh, &a);
+    for (int round = 0; round < 2; round++) { /* of the same width, of another */
+        parzen_keep(&p, MANY / 3);
+        for (int k = 0; k < MANY; k++) {
+            double place[SPACE_MAX_PARAMS];
+            spaces_point(s, &r, point);
+            parzen_place(&a, point, place);
+            parzen_add(&p, place, 0.5);
+        }
+        parzen_keep(&fresh, 0);
+        for (int k = 0; k < p.n; k++) {
+            parzen_kernel(&p, k, point);
+            parzen_add(&fresh, point, p.weights[k]);
+        }
+        parzen_build(&p, 0.3, round ? 0.4 : 0.05, 0.3);
+        parzen_build(&fresh, 0.3, round ? 0.4 : 0.05, 0.3);
+        parzen_logs(&p, places, PARZEN_BATCH, got);
+        parzen_logs(&fresh, places, PARZEN_BATCH, want);
+        assert_memory_equal(got, want, sizeof want);
+    }
+    parzen_fini(&p);
+    parzen_fini(&fresh);
     parzen_axes_fini(&a);
     space_free(s);
 }
@@ -225,10 +338,10 @@ static void very_many_parameters_stay_finite(void **state)
     parzen_place(&a, point, other);
     parzen_add(&p, other, 1);
     parzen_build(&p, 1, 0.01, 0.01);
-    assert_true(isfinite(parzen_log(&p, place)) && parzen_log(&p, place) > 800);
+    assert_true(isfinite(log_of(&p, place)) && log_of(&p, place) > 800);
     spaces_point(s, &r, point);
     parzen_place(&a, point, other);
-    assert_true(fabs(parzen_log(&p, other) + log(3)) < 1e-6); /* far from both: the prior alone */
+    assert_true(fabs(log_of(&p, other) + log(3)) < 1e-6); /* far from both: the prior alone */
     parzen_fini(&p);
     parzen_axes_fini(&a);
     space_free(s);
@@ -241,6 +354,9 @@ int main(void)
         cmocka_unit_test(the_mass_of_a_line_is_one),
         cmocka_unit_test(draws_come_as_often_as_the_density_says),
         cmocka_unit_test(kernels_draw_near_themselves),
+        cmocka_unit_test(every_instruction_set_gives_the_same_bits),
+        cmocka_unit_test(a_point_has_the_same_density_in_any_batch),
+        cmocka_unit_test(kept_kernels_are_as_new_ones),
         cmocka_unit_test(very_many_parameters_stay_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* parzen.c - kernels, their densities, and draws from them. A density costs, for each kernel and
  * dimension, one look-up in a table (few cells), one comparison (categories) or one square
  * (numbers), and one exp for each kernel. This is possible because widths are rounded to powers of
- * sqrt 2, for which the masses of all cells are tabulated. Data are stored dimension by dimension,
- * so that loops run along kernels and the compiler can use vector registers. */
+ * sqrt 2, for which the masses of all cells are tabulated. Data are stored dimension by dimension.
+ * The loops over kernels, for many points at once, are in parzen_sum.c. */
 #include "search/samplers/tpe/parzen.h"
 
 #include "search/space/exact_math.h"
@@ -14,7 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { JOINT_SAMPLES = 64, MAX_TRIES = 64, LINE_GRID = 128 };
+/* BLOCK kernels of PARZEN_BATCH logarithms take 12 kB. */
+enum { JOINT_SAMPLES = 64, MAX_TRIES = 64, LINE_GRID = 128, BLOCK = 64 };
 #define HALF_LOG_2PI 0.9189385332046727
 #define LEAST_MASS   1e-12 /* of a far cell, so that its logarithm is finite */
 
@@ -51,14 +52,16 @@ static void borders(const struct param *p, int cells, double *at)
                                                   : (double)c / cells;
 }
 
-/* [cell][centre]: the logarithm of the mass that a normal around the centre cell has in a cell,
- * relative to uniform. */
-static double *masses_new(const struct param *p, int cells, double width)
+/* Makes the tables of a dimension at a level: what a normal around the centre cell has in each
+ * cell. */
+static void masses_make(struct parzen_dim *dim, int level)
 {
-    double *masses = mem_array((size_t)cells * (size_t)cells, sizeof *masses);
-    double at[PARZEN_MAX_CELLS + 1] = { 0 };
+    int cells = dim->cells;
+    size_t n = (size_t)cells * (size_t)cells;
+    double *masses = mem_array(n, sizeof *masses), *shares = mem_array(n, sizeof *shares);
+    double width = width_of(level);
+    const double *at = dim->borders;
 
-    borders(p, cells, at);
     for (int c = 0; c < cells; c++) {
         double mid = (at[c] + at[c + 1]) / 2, below = normal_cdf(-mid / width);
         double whole = normal_cdf((1 - mid) / width) - below;
@@ -66,10 +69,25 @@ static double *masses_new(const struct param *p, int cells, double width)
             double above = normal_cdf((at[x + 1] - mid) / width);
             double share = MAX((above - below) / whole, LEAST_MASS) / (at[x + 1] - at[x]);
             masses[x * cells + c] = search_log(share);
+            shares[c * cells + x] = search_exp(masses[x * cells + c]) * (at[x + 1] - at[x]);
             below = above;
         }
     }
-    return masses;
+    dim->masses[level] = masses;
+    dim->shares[level] = shares;
+}
+
+static void cells_init(struct parzen_axes *a, struct parzen_dim *dim)
+{
+    const struct param *p = &a->space->params[dim->param];
+
+    dim->table = a->n_tables;
+    a->n_tables += (size_t)(dim->cells + 1) * PARZEN_BATCH;
+    dim->borders = mem_array((size_t)dim->cells + 1, sizeof *dim->borders);
+    dim->values = mem_array((size_t)dim->cells, sizeof *dim->values);
+    borders(p, dim->cells, dim->borders);
+    for (int c = 0; c < dim->cells; c++)
+        dim->values[c] = param_value(p, c);
 }
 
 static void axis_add(struct parzen_axes *a, int i)
@@ -87,6 +105,7 @@ static void axis_add(struct parzen_axes *a, int i)
     } else if (size <= PARZEN_MAX_CELLS) {
         dim.kind = PARZEN_CELLS;
         dim.cells = (int)size;
+        cells_init(a, &dim);
     }
     a->of_param[i] = a->n;
     a->dims[a->n++] = dim;
@@ -131,19 +150,29 @@ void parzen_axes_init(struct parzen_axes *a, const struct space *space)
             a->is_shape[p->parent] = true;
     }
     a->n_joint = joint_size(a);
+    a->tables = mem_array(a->n_tables + 1, sizeof *a->tables);
+    a->batch = mem_array((size_t)a->n * PARZEN_BATCH + 1, sizeof *a->batch);
+    a->is_used = mem_zalloc((size_t)a->n + 1);
 }
 
 void parzen_axes_fini(struct parzen_axes *a)
 {
     for (int j = 0; j < a->n; j++) {
-        for (int level = 0; level < PARZEN_LEVELS; level++)
+        for (int level = 0; level < PARZEN_LEVELS; level++) {
             mem_free(a->dims[j].masses[level]);
+            mem_free(a->dims[j].shares[level]);
+        }
+        mem_free(a->dims[j].borders);
+        mem_free(a->dims[j].values);
     }
     for (int level = 0; level < PARZEN_LEVELS; level++)
         mem_free(a->lines[level]);
     mem_free(a->dims);
     mem_free(a->of_param);
     mem_free(a->is_shape);
+    mem_free(a->tables);
+    mem_free(a->batch);
+    mem_free(a->is_used);
     *a = (struct parzen_axes){ .space = a->space };
 }
 
@@ -167,9 +196,9 @@ void parzen_init(struct parzen *p, struct parzen_axes *axes)
     size_t d = (size_t)axes->n + 1;
 
     *p = (struct parzen){ .axes = axes };
-    p->level = mem_array(d, sizeof *p->level);
     p->same = mem_array(d, sizeof *p->same);
     p->other = mem_array(d, sizeof *p->other);
+    p->own = mem_array(d, sizeof *p->own);
 }
 
 void parzen_fini(struct parzen *p)
@@ -177,31 +206,40 @@ void parzen_fini(struct parzen *p)
     mem_free(p->places);
     mem_free(p->norms);
     mem_free(p->weights);
-    mem_free(p->work);
-    mem_free(p->level);
+    mem_free(p->logs);
     mem_free(p->same);
     mem_free(p->other);
+    mem_free(p->own);
     memset(p, 0, sizeof *p);
 }
 
-void parzen_clear(struct parzen *p)
+void parzen_keep(struct parzen *p, int n)
 {
-    p->n = 0;
+    CHECK(n >= 0 && n <= p->n);
+    p->n = n;
+    p->n_built = MIN(p->n_built, n);
 }
 
-/* Makes room for more kernels. Dimension j of kernel k is at [j * cap + k], so everything moves. */
+/* An array with room for more kernels. Dimension j of kernel k is at [j * cap + k], so everything
+ * moves. Frees the old one. */
+static double *spread_out(double *from, size_t d, size_t old, size_t cap)
+{
+    double *to = mem_array(cap * d + 1, sizeof *to);
+
+    for (size_t j = 0; j < d && old > 0; j++)
+        memcpy(to + j * cap, from + j * old, old * sizeof *to);
+    mem_free(from);
+    return to;
+}
+
 static void grow(struct parzen *p)
 {
     size_t cap = p->cap ? (size_t)p->cap * 2 : 64, old = (size_t)p->cap, d = (size_t)p->axes->n;
-    double *places = mem_array(cap * d + 1, sizeof *places);
 
-    for (size_t j = 0; j < d && old > 0; j++)
-        memcpy(places + j * cap, p->places + j * old, old * sizeof *places);
-    mem_free(p->places);
-    p->places = places;
-    p->norms = mem_resize(p->norms, (cap * d + 1) * sizeof *p->norms);
+    p->places = spread_out(p->places, d, old, cap);
+    p->norms = spread_out(p->norms, d, old, cap);
     p->weights = mem_resize(p->weights, cap * sizeof *p->weights);
-    p->work = mem_resize(p->work, cap * sizeof *p->work);
+    p->logs = mem_resize(p->logs, cap * PARZEN_BATCH * sizeof *p->logs);
     p->cap = (int)cap;
 }
 
@@ -212,6 +250,12 @@ void parzen_add(struct parzen *p, const double *place, double weight)
     for (int j = 0; j < p->axes->n; j++)
         p->places[(size_t)j * (size_t)p->cap + (size_t)p->n] = place[j];
     p->weights[p->n++] = weight;
+}
+
+void parzen_kernel(const struct parzen *p, int kernel, double *place)
+{
+    for (int j = 0; j < p->axes->n; j++)
+        place[j] = p->places[(size_t)j * (size_t)p->cap + (size_t)kernel];
 }
 
 /* The logarithm of a normal's height divided by its share inside [0,1], for centres 0, 1/LINE_GRID,
@@ -228,17 +272,17 @@ static double *line_new(double width)
     return line;
 }
 
-/* Interpolates line_new at the centre of each kernel; the share inside changes slowly with the
- * centre. */
-static void build_line(struct parzen *p, int j)
+/* Interpolates line_new at the centre of each kernel from `first` on; the share inside changes
+ * slowly with the centre. */
+static void build_line(struct parzen *p, int j, int first)
 {
     const double *place = p->places + (size_t)j * (size_t)p->cap;
-    double **line = &p->axes->lines[p->level[j]];
+    double **line = &p->axes->lines[p->level];
     double *norm = p->norms + (size_t)j * (size_t)p->cap;
 
     if (!*line)
-        *line = line_new(width_of(p->level[j]));
-    for (int k = 0; k < p->n; k++) {
+        *line = line_new(width_of(p->level));
+    for (int k = first; k < p->n; k++) {
         double x = MAX(place[k], 0) * LINE_GRID;
         int i = MIN((int)x, LINE_GRID - 1);
         norm[k] = (*line)[i] + (x - i) * ((*line)[i + 1] - (*line)[i]);
@@ -247,6 +291,9 @@ static void build_line(struct parzen *p, int j)
 
 void parzen_build(struct parzen *p, double prior, double width, double spread)
 {
+    int level = level_of(width), first = level == p->level ? p->n_built : 0;
+
+    p->level = level;
     p->prior = prior;
     p->total = prior;
     for (int k = 0; k < p->n; k++)
@@ -257,112 +304,95 @@ void parzen_build(struct parzen *p, double prior, double width, double spread)
         if (dim->kind == PARZEN_CATEGORY) {
             p->same[j] = search_log(cells * (1 - spread) + spread);
             p->other[j] = search_log(spread);
-            continue;
+            p->own[j] = search_exp(p->same[j]) / cells;
+        } else if (dim->kind == PARZEN_LINE) {
+            build_line(p, j, first);
+        } else if (!dim->masses[level]) {
+            masses_make(dim, level);
         }
-        p->level[j] = level_of(width);
-        if (dim->kind == PARZEN_LINE)
-            build_line(p, j);
-        else if (!dim->masses[p->level[j]])
-            dim->masses[p->level[j]] =
-                masses_new(&p->axes->space->params[dim->param], dim->cells, width_of(p->level[j]));
     }
+    p->n_built = p->n;
 }
 
 /* ---- densities ---- */
 
-static void add_line(const struct parzen *p, int j, double x)
+/* x[point]: the places of the points in dimension j. Adds it to the logarithms of kernels
+ * first..first+n-1. */
+static void add_dimension(const struct parzen *p, int j, int first, int n, const double *x,
+                          const double *table)
 {
-    const double *place = p->places + (size_t)j * (size_t)p->cap;
-    const double *norm = p->norms + (size_t)j * (size_t)p->cap;
-    double inverse = 1 / width_of(p->level[j]);
+    size_t at = (size_t)j * (size_t)p->cap + (size_t)first;
+    double *logs = p->logs + (size_t)first * PARZEN_BATCH;
 
-    for (int k = 0; k < p->n; k++) {
-        double z = (x - place[k]) * inverse, term = norm[k] - z * z / 2;
-        p->work[k] += place[k] >= 0 ? term : 0;
-    }
+    if (p->axes->dims[j].kind == PARZEN_LINE)
+        parzen_sum_line(logs, p->places + at, p->norms + at, n, x, 1 / width_of(p->level));
+    else if (p->axes->dims[j].kind == PARZEN_CELLS)
+        parzen_sum_cells(logs, p->places + at, n, table);
+    else
+        parzen_sum_category(logs, p->places + at, n, x, p->same[j], p->other[j]);
 }
 
-static void add_cells(const struct parzen *p, int j, int x)
+/* For each place of a kernel, -1 included, what it adds to each point in dimension j. */
+static void cells_table(const struct parzen *p, int j, const double *x, double *table)
 {
     const struct parzen_dim *dim = &p->axes->dims[j];
-    const double *place = p->places + (size_t)j * (size_t)p->cap;
-    const double *masses = dim->masses[p->level[j]] + (size_t)(x * dim->cells);
+    const double *masses = dim->masses[p->level];
 
-    for (int k = 0; k < p->n; k++) {
-        int at = (int)place[k];
-        p->work[k] += at >= 0 ? masses[at] : 0;
-    }
-}
-
-static void add_category(const struct parzen *p, int j, double x)
-{
-    const double *place = p->places + (size_t)j * (size_t)p->cap;
-    double same = p->same[j], other = p->other[j];
-
-    for (int k = 0; k < p->n; k++) {
-        double term = place[k] == x ? same : other;
-        p->work[k] += place[k] >= 0 ? term : 0;
-    }
-}
-
-/* exp(x) for x in [-700, 0]: 2^k e^r with |r| <= ln 2 / 2, and the series of e^r up to r^9. It has
- * no call and no division, so that loops vectorise. */
-static inline double quick_exp(double x)
-{
-    const double magic = 0x1.8p52; /* adding and subtracting it rounds to an integer */
-    double shifted = x * 0x1.71547652b82fep0 + magic, k = shifted - magic, scale = 0;
-    double r = x - k * 0x1.62e42fefa39efp-1;
-    double y =
-        1 +
-        r * (1 +
-             r * (1.0 / 2 +
-                  r * (1.0 / 6 +
-                       r * (1.0 / 24 +
-                            r * (1.0 / 120 +
-                                 r * (1.0 / 720 + r * (1.0 / 5040 + r * (1.0 / 40320 +
-                                                                         r * (1.0 / 362880)))))))));
-    uint64_t bits = 0;
-
-    memcpy(&bits, &shifted, sizeof bits); /* the low bits hold k */
-    bits = (bits + 1023) << 52;
-    memcpy(&scale, &bits, sizeof scale);
-    return y * scale;
-}
-
-/* The sum of w[i] exp(x[i] - top), where x[i] <= top. The relative error of a term is below 1e-9;
- * terms below exp(-700) count as exp(-700). */
-static double sum_exp(const double *x, const double *w, int n, double top)
-{
-    double sum = 0;
-
-    for (int i = 0; i < n; i++) {
-        double d = x[i] - top;
-        d = d > -700 ? d : -700;
-        sum += w[i] * quick_exp(d);
-    }
-    return sum;
-}
-
-double parzen_log(struct parzen *p, const double *place)
-{
-    double top = 0; /* the prior's logarithm */
-
-    for (int k = 0; k < p->n; k++)
-        p->work[k] = 0;
-    for (int j = 0; j < p->axes->n; j++) {
-        if (place[j] < 0)
+    memset(table, 0, (size_t)(dim->cells + 1) * PARZEN_BATCH * sizeof *table);
+    for (int c = 0; c < PARZEN_BATCH; c++) {
+        if (x[c] < 0)
             continue;
-        if (p->axes->dims[j].kind == PARZEN_LINE)
-            add_line(p, j, place[j]);
-        else if (p->axes->dims[j].kind == PARZEN_CELLS)
-            add_cells(p, j, (int)place[j]);
-        else
-            add_category(p, j, place[j]);
+        const double *from = masses + (int)x[c] * dim->cells;
+        for (int at = 0; at < dim->cells; at++)
+            table[(at + 1) * PARZEN_BATCH + c] = from[at];
     }
-    for (int k = 0; k < p->n; k++)
-        top = MAX(top, p->work[k]);
-    double sum = sum_exp(p->work, p->weights, p->n, top) + p->prior * search_exp(-top);
-    return top + search_log(sum / p->total);
+}
+
+/* Fills p->logs with the logarithms of all kernels at the points, a block of kernels after another,
+ * so that a block's logarithms stay in the nearest cache. x: [dimension][point]. Raises top to the
+ * largest of each point. */
+static void fill_logs(const struct parzen *p, const double *x, const bool *is_used, double *top)
+{
+    const struct parzen_axes *a = p->axes;
+
+    for (int j = 0; j < a->n; j++) {
+        if (is_used[j] && a->dims[j].kind == PARZEN_CELLS)
+            cells_table(p, j, x + (size_t)j * PARZEN_BATCH, a->tables + a->dims[j].table);
+    }
+    for (int first = 0; first < p->n; first += BLOCK) {
+        double *logs = p->logs + (size_t)first * PARZEN_BATCH;
+        int n = MIN(p->n - first, BLOCK);
+
+        memset(logs, 0, (size_t)n * PARZEN_BATCH * sizeof *logs);
+        for (int j = 0; j < a->n; j++) {
+            if (is_used[j])
+                add_dimension(p, j, first, n, x + (size_t)j * PARZEN_BATCH,
+                              a->tables + a->dims[j].table);
+        }
+        parzen_sum_top(logs, n, top);
+    }
+}
+
+void parzen_logs(struct parzen *p, const double *places, int n, double *out)
+{
+    size_t d = (size_t)p->axes->n;
+    double *x = p->axes->batch, sum[PARZEN_BATCH] = { 0 };
+    double top[PARZEN_BATCH] = { 0 }; /* the prior's logarithm */
+    bool *is_used = p->axes->is_used;
+
+    CHECK(n >= 0 && n <= PARZEN_BATCH);
+    for (size_t j = 0; j < d; j++) {
+        is_used[j] = false;
+        for (int c = 0; c < PARZEN_BATCH; c++) {
+            double place = c < n ? places[(size_t)c * d + j] : -1;
+            x[j * PARZEN_BATCH + (size_t)c] = place;
+            is_used[j] = is_used[j] || place >= 0;
+        }
+    }
+    fill_logs(p, x, is_used, top);
+    parzen_sum_exp(p->logs, p->weights, p->n, top, sum);
+    for (int c = 0; c < n; c++)
+        out[c] = top[c] + search_log((sum[c] + p->prior * search_exp(-top[c])) / p->total);
 }
 
 /* ---- draws ---- */
@@ -382,23 +412,22 @@ static int pick_kernel(const struct parzen *p, struct rng *r)
 static double draw_cell(const struct parzen *p, int j, int centre, struct rng *r)
 {
     const struct parzen_dim *dim = &p->axes->dims[j];
-    double left = rng_unit(r), at[PARZEN_MAX_CELLS + 1] = { 0 };
-    const double *masses = dim->masses[p->level[j]];
+    const double *shares = dim->shares[p->level] + (size_t)(centre * dim->cells);
+    double left = rng_unit(r);
     int x = 0;
 
-    borders(&p->axes->space->params[dim->param], dim->cells, at);
     for (; x < dim->cells - 1; x++) {
-        left -= search_exp(masses[x * dim->cells + centre]) * (at[x + 1] - at[x]);
+        left -= shares[x];
         if (left < 0)
             break;
     }
-    return x;
+    return dim->values[x];
 }
 
-static double draw_line(const struct parzen *p, int j, double centre, struct rng *r)
+static double draw_line(const struct parzen *p, double centre, struct rng *r)
 {
     for (int i = 0; i < MAX_TRIES; i++) { /* at least a third of the normal is inside */
-        double x = centre + width_of(p->level[j]) * rng_normal(r);
+        double x = centre + width_of(p->level) * rng_normal(r);
         if (x >= 0 && x < 1)
             return x;
     }
@@ -409,8 +438,7 @@ static double draw_line(const struct parzen *p, int j, double centre, struct rng
  * both. */
 static double draw_category(const struct parzen *p, int j, double own, struct rng *r)
 {
-    double cells = p->axes->dims[j].cells, u = rng_unit(r);
-    double same = search_exp(p->same[j]) / cells;
+    double cells = p->axes->dims[j].cells, u = rng_unit(r), same = p->own[j];
 
     if (u < same)
         return own;
@@ -432,9 +460,9 @@ static double draw_value(const struct parzen *p, int kernel, int i, struct rng *
     if (own < 0)
         return param_from_unit(param, rng_unit(r));
     if (p->axes->dims[j].kind == PARZEN_LINE)
-        return param_from_unit(param, draw_line(p, j, own, r));
+        return param_from_unit(param, draw_line(p, own, r));
     if (p->axes->dims[j].kind == PARZEN_CELLS)
-        return param_value(param, draw_cell(p, j, (int)own, r));
+        return draw_cell(p, j, (int)own, r);
     return param_value(param, draw_category(p, j, own, r));
 }
 

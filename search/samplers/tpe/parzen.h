@@ -15,6 +15,7 @@
 #define SEARCH_SAMPLERS_TPE_PARZEN_H
 
 #include "base/rng.h"
+#include "search/samplers/tpe/parzen_sum.h"
 #include "search/space/space.h"
 
 #include <stdbool.h>
@@ -27,8 +28,12 @@ struct parzen_dim {
     int param;
     enum parzen_kind kind;
     int cells; /* CATEGORY and CELLS */
-    double *masses
-        [PARZEN_LEVELS]; /* CELLS: log of mass relative to uniform, [cell][centre], once used */
+    /* CELLS: the borders in the unit interval, and the parameter's values; where the table of a
+     * batch starts in parzen_axes.tables. By level, once used: the logarithm of the mass relative to
+     * uniform, [cell][centre], and the mass, [centre][cell]. */
+    double *borders, *values;
+    size_t table;
+    double *masses[PARZEN_LEVELS], *shares[PARZEN_LEVELS];
 };
 /* The parameters that are searched, and the tables that depend only on the space. The width of a
  * normal is rounded to one of PARZEN_LEVELS, so that a table can be made once for each. */
@@ -42,6 +47,11 @@ struct parzen_axes {
     double *lines
         [PARZEN_LEVELS]; /* LINE: what a normal's height is divided by, by its centre; once used */
     int n_joint;         /* parameters active together, at most (seen in a sample) */
+    /* Room for one batch of points: what cells add, the places [dimension][point], and whether any
+     * point has the dimension. */
+    double *tables, *batch;
+    size_t n_tables;
+    bool *is_used;
 };
 void parzen_axes_init(struct parzen_axes *a, const struct space *space);
 void parzen_axes_fini(struct parzen_axes *a);
@@ -52,26 +62,30 @@ void parzen_place(const struct parzen_axes *a, const double *point, double *plac
 
 struct parzen {
     struct parzen_axes *axes; /* borrowed; parzen_build adds tables to it */
-    int n, cap;
-    double *weights;      /* of the kernels */
-    double *places;       /* [dimension][kernel] */
-    double *norms;        /* LINE: log of the normal's share inside the range, negated */
-    int *level;           /* per dimension: its width */
-    double *same, *other; /* per dimension: log of a category's chances relative to uniform */
-    double prior, total;  /* weight of the prior, and of all kernels with it */
-    double *work;
+    int n, cap, n_built;      /* n_built: kernels that have their norms */
+    double *weights;          /* of the kernels */
+    double *places;           /* [dimension][kernel] */
+    double *norms;            /* LINE: log of the normal's share inside the range, negated */
+    int level;                /* the width of numbers */
+    double *same, *other;     /* per dimension: log of a category's chances relative to uniform */
+    double *own;              /* per dimension: a category's chance of the kernel's choice */
+    double prior, total;      /* weight of the prior, and of all kernels with it */
+    double *logs;             /* room for a batch: [kernel][point] */
 };
 void parzen_init(struct parzen *p, struct parzen_axes *axes);
 void parzen_fini(struct parzen *p);
-void parzen_clear(struct parzen *p);
+/* Forgets all kernels but the first n. */
+void parzen_keep(struct parzen *p, int n);
 void parzen_add(struct parzen *p, const double *place, double weight);
+void parzen_kernel(const struct parzen *p, int kernel, double *place); /* where it was added */
 /* To be called once all kernels are added. prior: the weight of the prior kernel. width: the
  * normals' standard deviation as a share of the range. spread: the share of a category's
  * probability that is uniform over all choices; the kernel's own choice has the rest in
  * addition. */
 void parzen_build(struct parzen *p, double prior, double width, double spread);
-/* The logarithm of the density relative to uniform. */
-double parzen_log(struct parzen *p, const double *place);
+/* The logarithms of the density relative to uniform at n <= PARZEN_BATCH points. places: n x
+ * axes->n. What a point gets does not depend on the others. */
+void parzen_logs(struct parzen *p, const double *places, int n, double *out);
 /* Draws a point from the mixture. `shape` decides the kernel and the parameters that make up the
  * shape, r decides the others; both may be the same stream. */
 void parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point);

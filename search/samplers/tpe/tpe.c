@@ -19,12 +19,13 @@
 
 #include <math.h>
 #include <string.h>
+/* CANDIDATES: one batch of the densities (parzen_sum.h). */
 enum {
     LEAST_TRIALS = 10,
     LEAST_PER_BRANCH = 3,
     LEAST_AT_MOST = 20,
     LEAST_RESULTS = 5,
-    CANDIDATES = 24,
+    CANDIDATES = PARZEN_BATCH,
     MOST_DRAWS = 20 * CANDIDATES
 };
 /* For a density of one kernel: the width of a number's normal as a share of its range, and the
@@ -38,11 +39,10 @@ static const double GOOD_PRIOR = 0.3;
 static const uint64_t DRAW_TAG = 0x747065;     /* "tpe" */
 static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
 
-/* The places of some trials, in the order of their numbers. */
-struct placed {
-    int *rows;
-    double *places; /* n x axes.n */
-    int n, cap;
+/* One of the two densities, and the rows whose trials are its kernels, in the order of trials. */
+struct side {
+    struct parzen density;
+    int *rows, cap;
 };
 
 struct tpe {
@@ -50,11 +50,16 @@ struct tpe {
     struct fresh_points fresh;
     struct history history;
     struct parzen_axes axes;
-    struct parzen good, bad;
+    struct side good, bad;
     struct tpe_split split;
-    struct placed bad_placed, bad_next; /* of the last suggestion's bad trials; room for the next */
-    int n_start, block, n_objectives;   /* block: of the stratified start */
-    double *point, *place, *seen;       /* room for one */
+    bool is_fitted, has_model;        /* split and sides fit what was observed; there are sides */
+    int n_start, block, n_objectives; /* block: of the stratified start */
+    double *point, *place;            /* room for one */
+    double *drawn, *places;           /* room for CANDIDATES points */
+    struct side_tail {                /* kernels of a side that may have to move */
+        int *rows, n, cap;
+        double *places; /* n x axes.n */
+    } tail;
 };
 
 static struct tpe *of(struct sampler *s)
@@ -87,22 +92,23 @@ static struct sampler *tpe_open(const struct space *space, const struct search_s
     t->fresh.fuse = setup->fuse;
     history_init(&t->history, space);
     parzen_axes_init(&t->axes, space);
-    parzen_init(&t->good, &t->axes);
-    parzen_init(&t->bad, &t->axes);
+    parzen_init(&t->good.density, &t->axes);
+    parzen_init(&t->bad.density, &t->axes);
     tpe_split_init(&t->split);
     t->n_start = start_size(space);
     t->block = MIN(MAX(t->n_start, setup->parallel), LATIN_MAX_BLOCK);
     t->n_objectives = MIN(MAX(setup->n_objectives, 1), SEARCH_MAX_OBJECTIVES);
     t->point = mem_array((size_t)space->n + 1, sizeof *t->point);
-    t->place = mem_array((size_t)space->n + 1, sizeof *t->place);
-    t->seen = mem_array((size_t)space->n + 1, sizeof *t->seen);
+    t->place = mem_array((size_t)t->axes.n + 1, sizeof *t->place);
+    t->drawn = mem_array(CANDIDATES * (size_t)space->n + 1, sizeof *t->drawn);
+    t->places = mem_array(CANDIDATES * (size_t)t->axes.n + 1, sizeof *t->places);
     return &t->base;
 }
 
-static void placed_fini(struct placed *p)
+static void side_fini(struct side *s)
 {
-    mem_free(p->rows);
-    mem_free(p->places);
+    parzen_fini(&s->density);
+    mem_free(s->rows);
 }
 
 static void tpe_close(struct sampler *s)
@@ -111,59 +117,68 @@ static void tpe_close(struct sampler *s)
 
     fresh_points_fini(&t->fresh);
     history_fini(&t->history);
-    parzen_fini(&t->good);
-    parzen_fini(&t->bad);
+    side_fini(&t->good);
+    side_fini(&t->bad);
     parzen_axes_fini(&t->axes);
     tpe_split_fini(&t->split);
-    placed_fini(&t->bad_placed);
-    placed_fini(&t->bad_next);
+    mem_free(t->tail.rows);
+    mem_free(t->tail.places);
     mem_free(t->point);
     mem_free(t->place);
-    mem_free(t->seen);
+    mem_free(t->drawn);
+    mem_free(t->places);
     mem_free(t);
 }
 
-static void row_place(struct tpe *t, int row, double *place)
-{
-    history_point(&t->history, row, t->seen);
-    parzen_place(&t->axes, t->seen, place);
-}
+/* ---- the kernels of a side ---- */
 
-static void placed_room(struct placed *p, int n, int d)
+/* Takes the kernels from `keep` on off the side. */
+static void tail_take(struct tpe *t, struct side *s, int keep)
 {
-    p->n = n;
-    if (n <= p->cap)
-        return;
-    p->cap = n + n / 4;
-    p->rows = mem_resize(p->rows, (size_t)p->cap * sizeof *p->rows);
-    p->places = mem_resize(p->places, ((size_t)p->cap * (size_t)d + 1) * sizeof *p->places);
-}
-
-/* Fills bad_placed. A place costs a logarithm for each number, keeping the places of all trials
- * would double what a trial takes in memory, and nearly all bad trials were bad at the last
- * suggestion: those places are copied. */
-static void bad_place_all(struct tpe *t)
-{
-    const struct tpe_split *s = &t->split;
-    struct placed had = t->bad_placed, *to = &t->bad_next;
+    struct side_tail *tail = &t->tail;
     size_t d = (size_t)t->axes.n;
-    int at = 0;
 
-    placed_room(to, s->n_bad, t->axes.n);
-    for (int i = 0; i < s->n_bad; i++) {
-        double *place = to->places + (size_t)i * d;
-        int64_t trial = t->history.rows[s->bad[i]].trial;
-
-        to->rows[i] = s->bad[i];
-        while (at < had.n && t->history.rows[had.rows[at]].trial < trial)
-            at++;
-        if (at < had.n && had.rows[at] == s->bad[i])
-            memcpy(place, had.places + (size_t)at * d, d * sizeof *place);
-        else
-            row_place(t, s->bad[i], place);
+    tail->n = s->density.n - keep;
+    if (tail->n > tail->cap) {
+        tail->cap = tail->n + tail->n / 4;
+        tail->rows = mem_resize(tail->rows, (size_t)tail->cap * sizeof *tail->rows);
+        tail->places = mem_resize(tail->places, ((size_t)tail->cap * d + 1) * sizeof *tail->places);
     }
-    t->bad_placed = t->bad_next;
-    t->bad_next = had;
+    for (int i = 0; i < tail->n; i++) {
+        tail->rows[i] = s->rows[keep + i];
+        parzen_kernel(&s->density, keep + i, tail->places + (size_t)i * d);
+    }
+    parzen_keep(&s->density, keep);
+}
+
+/* Makes these rows' trials the kernels of the side; the order is that of trials. Between two
+ * suggestions few rows change, nearly always at the end, and a place costs a logarithm for each
+ * number: what was there stays, and what only moves is copied. */
+static void side_set(struct tpe *t, struct side *s, const int *rows, int n)
+{
+    const struct history_row *of_row = t->history.rows;
+    size_t d = (size_t)t->axes.n;
+    int keep = 0, at = 0;
+
+    while (keep < n && keep < s->density.n && s->rows[keep] == rows[keep])
+        keep++;
+    tail_take(t, s, keep);
+    if (n > s->cap) {
+        s->cap = n + n / 4;
+        s->rows = mem_resize(s->rows, (size_t)s->cap * sizeof *s->rows);
+    }
+    for (int i = keep; i < n; i++) {
+        s->rows[i] = rows[i];
+        while (at < t->tail.n && of_row[t->tail.rows[at]].trial < of_row[rows[i]].trial)
+            at++;
+        if (at < t->tail.n && t->tail.rows[at] == rows[i]) {
+            parzen_add(&s->density, t->tail.places + (size_t)at * d, 1);
+            continue;
+        }
+        history_point(&t->history, rows[i], t->point);
+        parzen_place(&t->axes, t->point, t->place);
+        parzen_add(&s->density, t->place, 1);
+    }
 }
 
 /* Scott's rule: the width falls with K^(-1/(d+4)). */
@@ -189,32 +204,33 @@ static void build_good(struct tpe *t)
 
     for (int k = 1; k <= s->n_good; k++)
         whole += top - search_log(k);
-    parzen_clear(&t->good);
-    for (int i = 0; i < s->n_good; i++) {
-        row_place(t, s->good[i], t->place);
-        parzen_add(&t->good, t->place,
-                   (top - search_log(s->place[s->good[i]])) * s->n_good / whole);
-    }
-    build(t, &t->good, GOOD_PRIOR, GOOD_WIDTH);
+    side_set(t, &t->good, s->good, s->n_good);
+    for (int i = 0; i < s->n_good; i++)
+        t->good.density.weights[i] = (top - search_log(s->place[s->good[i]])) * s->n_good / whole;
+    build(t, &t->good.density, GOOD_PRIOR, GOOD_WIDTH);
 }
 
 static void build_bad(struct tpe *t)
 {
-    bad_place_all(t);
-    parzen_clear(&t->bad);
-    for (int i = 0; i < t->bad_placed.n; i++)
-        parzen_add(&t->bad, t->bad_placed.places + (size_t)i * (size_t)t->axes.n, 1);
-    build(t, &t->bad, 1 / t->split.thinned, BAD_WIDTH);
+    side_set(t, &t->bad, t->split.bad, t->split.n_bad);
+    build(t, &t->bad.density, 1 / t->split.thinned, BAD_WIDTH);
+}
+
+/* Fits the model to what was observed, unless it is. Trials without a result do not count. */
+static void fit(struct tpe *t)
+{
+    if (t->is_fitted)
+        return;
+    t->is_fitted = true;
+    t->has_model = tpe_split_make(&t->split, &t->history, t->axes.n_joint, t->n_objectives,
+                                  LEAST_RESULTS, t->base.seed);
+    if (t->has_model) {
+        build_good(t);
+        build_bad(t);
+    }
 }
 
 /* ---- model ---- */
-
-/* log(good / bad) at a point. */
-static double score(struct tpe *t, const double *point)
-{
-    parzen_place(&t->axes, point, t->place);
-    return parzen_log(&t->good, t->place) - parzen_log(&t->bad, t->place);
-}
 
 /* The stream that decides the kernel and the shape parameters of a trial's i-th candidate. With
  * fusing it belongs to the trial's group, so trials that are asked for together choose among few
@@ -229,33 +245,50 @@ static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out
     return true;
 }
 
-/* The best of CANDIDATES unseen candidates. False if MOST_DRAWS draws were all seen before. */
-static bool propose(struct tpe *t, int64_t trial, double *best)
+/* Draws up to CANDIDATES unseen candidates into t->drawn, with MOST_DRAWS draws at most; returns how
+ * many. */
+static int draw_candidates(struct tpe *t, int64_t trial)
 {
+    size_t n = (size_t)t->base.space->n;
     struct rng r, shape;
-    double most = -INFINITY;
     int found = 0;
 
     rng_init(&r, rng_mix(t->base.seed, DRAW_TAG), (uint64_t)trial);
     for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
-        parzen_draw(&t->good, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, t->point);
-        if (hash_set_has(&t->fresh.seen, space_hash(t->base.space, t->point)) ||
-            !space_holds(t->base.space, t->point))
-            continue;
-        double s = score(t, t->point);
-        if (found++ == 0 || s > most) {
-            most = s;
-            memcpy(best, t->point, (size_t)t->base.space->n * sizeof *best);
-        }
+        double *point = t->drawn + (size_t)found * n;
+
+        parzen_draw(&t->good.density, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, point);
+        if (!hash_set_has(&t->fresh.seen, space_hash(t->base.space, point)) &&
+            space_holds(t->base.space, point))
+            found++;
     }
+    return found;
+}
+
+/* The candidate with the largest good / bad, of equal ones the first. False if all draws were seen
+ * before. */
+static bool propose(struct tpe *t, int64_t trial, double *point)
+{
+    double good[CANDIDATES], bad[CANDIDATES];
+    size_t n = (size_t)t->base.space->n;
+    int found = draw_candidates(t, trial), best = 0;
+
+    for (int i = 0; i < found; i++)
+        parzen_place(&t->axes, t->drawn + (size_t)i * n, t->places + (size_t)i * (size_t)t->axes.n);
+    parzen_logs(&t->good.density, t->places, found, good);
+    parzen_logs(&t->bad.density, t->places, found, bad);
+    for (int i = 1; i < found; i++)
+        best = good[i] - bad[i] > good[best] - bad[best] ? i : best;
+    if (found > 0)
+        memcpy(point, t->drawn + (size_t)best * n, n * sizeof *point);
     return found > 0;
 }
 
-static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *point)
+static int suggest_one(struct tpe *t, int64_t trial, double *point)
 {
     bool is_made = false;
 
-    if (has_model && t->history.n >= t->n_start) {
+    if (t->has_model && t->history.n >= t->n_start) {
         is_made = propose(t, trial, point);
     } else {
         latin_point(t->base.space, t->base.seed, trial, t->block, t->fresh.fuse, point);
@@ -271,18 +304,11 @@ static int suggest_one(struct tpe *t, int64_t trial, bool has_model, double *poi
 
 static int tpe_suggest(struct sampler *s, int64_t first, int n, double *points, struct err *err)
 {
-    struct tpe *t = of(s);
-    bool has_model = tpe_split_make(&t->split, &t->history, t->axes.n_joint, t->n_objectives,
-                                    LEAST_RESULTS, s->seed);
-
     (void)err;
-    if (has_model) {
-        build_good(t);
-        build_bad(t);
-    }
+    fit(of(s));
     for (int k = 0; k < n; k++) {
         double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
-        if (suggest_one(t, first + k, has_model, point) == 0)
+        if (suggest_one(of(s), first + k, point) == 0)
             return k;
     }
     return n;
@@ -300,7 +326,8 @@ static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, stru
 static int tpe_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
     (void)err;
-    (void)history_observe(&of(s)->history, o);
+    if (history_observe(&of(s)->history, o))
+        of(s)->is_fitted = false;
     return 0;
 }
 
