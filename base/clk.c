@@ -42,6 +42,11 @@ int64_t clk_now_ms(const struct clk *c)
     return c->mono_ms + (c->is_manual ? 0 : system_us(CLOCK_MONOTONIC) / 1000);
 }
 
+int64_t clk_cpu_us(const struct clk *c)
+{
+    return c->is_manual ? c->mono_ms * 1000 : system_us(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clk_wall_ms(const struct clk *c)
 {
     return c->wall_ms + (c->is_manual ? 0 : system_us(CLOCK_REALTIME) / 1000);

@@ -19,5 +19,8 @@ void clk_advance(struct clk *c, int64_t ms); /* moves both readings, of either k
 int64_t clk_now_ms(const struct clk *c);     /* monotonic */
 int64_t clk_now_us(const struct clk *c);     /* monotonic */
 int64_t clk_wall_ms(const struct clk *c);    /* since 1970, UTC */
+/* Processor time of the calling thread: what work costs, whoever else wants the processor. A manual
+ * clock gives its monotonic reading. */
+int64_t clk_cpu_us(const struct clk *c);
 
 #endif

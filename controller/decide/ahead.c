@@ -15,8 +15,9 @@
 #include <pthread.h>
 #include <string.h>
 
-/* Suggestions that are expected to take less than this are made on the loop: half a millisecond
- * delays nobody. */
+/* Suggestions that are expected to take less processor time than this are made on the loop: half a
+ * millisecond delays nobody. By the clock they would look slow on a loaded machine, which a pool's
+ * thread would not change. */
 enum { AHEAD_US = 500 };
 /* QUEUED: the pool has not begun. RUNNING: a thread has the sampler. MADE: the point is there, and
  * the sampler has not been told yet what came meanwhile. HOME: it has been told; the point is still
@@ -41,10 +42,10 @@ struct ahead_slot {
 
 static void make(struct ahead_slot *s)
 {
-    int64_t start_us = clk_now_us(s->clk);
+    int64_t start_us = clk_cpu_us(s->clk);
 
     s->rc = s->sampler->ops->suggest(s->sampler, s->number, 1, s->point, &s->err);
-    s->us = clk_now_us(s->clk) - start_us;
+    s->us = clk_cpu_us(s->clk) - start_us;
 }
 
 static void slot_free(struct ahead_slot *s)

@@ -19,10 +19,10 @@
 /* The answer "not yet": a tick of the loop comes when the suggestion is ready. */
 enum { AHEAD_LATER = 2 };
 
-/* Whether the next suggestion should be made beside the loop, by the time that the last ones
- * took. */
+/* Whether the next suggestion should be made beside the loop, by the processor time that the last
+ * ones took. */
 bool ahead_is_wanted(const struct study *st);
-/* Notes that a suggestion took so long. in_turn = it was made on the loop, in this turn. */
+/* Notes that a suggestion took so much processor time. in_turn = it was made on the loop, in this turn. */
 void ahead_took(struct study *st, int64_t us, bool in_turn);
 /* Whether a suggestion was begun and has not been taken. */
 bool ahead_is_open(const struct study *st);

@@ -74,10 +74,10 @@ static int adopt(struct study *st, int64_t number, const struct config *c, struc
 /* Asks the sampler now, on the loop. */
 static int suggest_here(struct study *st, int64_t number, double *point, struct err *err)
 {
-    int64_t start_us = clk_now_us(st->ctl->clk);
+    int64_t start_us = clk_cpu_us(st->ctl->clk);
     int rc = st->search->sampler->ops->suggest(st->search->sampler, number, 1, point, err);
 
-    ahead_took(st, clk_now_us(st->ctl->clk) - start_us, true);
+    ahead_took(st, clk_cpu_us(st->ctl->clk) - start_us, true);
     return rc;
 }
 

@@ -16,8 +16,8 @@ int propose_open(struct study *st, struct err *err);
 /* Closes the whole search of a study, if it has one. Waits for a suggestion under way. */
 void propose_close(struct study *st);
 
-/* Microseconds that samplers may use in one turn of the loop, because a suggestion may take
- * milliseconds and all requests wait for the loop. */
+/* Microseconds of processor time that samplers may use in one turn of the loop, because a
+ * suggestion may take milliseconds and all requests wait for the loop. */
 enum { PROPOSE_TURN_US = 4000 };
 /* True if samplers have used up this turn and no suggestion for this trial number is ready. The
  * caller then stops; the next turn comes within milliseconds and goes on. Decisions must not depend

@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-/* The first suggestion of a study is expected to take so long that it is made beside the loop
- * (AHEAD_US in ahead.c), because nothing is known yet of the sampler in this space. */
-enum { FIRST_SUGGESTION_US = 20000 };
+/* The first suggestions of a study are expected to take so long that they are made beside the loop
+ * (AHEAD_US in ahead.c), because nothing is known yet of the sampler in this space. After eleven quick
+ * ones they are made on the loop. */
+enum { FIRST_SUGGESTION_US = 1000 };
 
 void search_open(struct study *st)
 {

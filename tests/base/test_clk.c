@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void a_manual_clock_moves_only_when_told(void **state)
@@ -19,6 +20,7 @@ static void a_manual_clock_moves_only_when_told(void **state)
     clk_init_manual(&c, 1000, 1700000000000);
     assert_int_equal(clk_now_ms(&c), 1000);
     assert_int_equal(clk_now_us(&c), 1000000);
+    assert_int_equal(clk_cpu_us(&c), 1000000);
     clk_advance(&c, 250);
     assert_int_equal(clk_now_ms(&c), 1250);
     assert_true(clk_wall_ms(&c) == 1700000000250);
@@ -42,6 +44,24 @@ static void a_system_clock_never_goes_back_and_can_be_moved_on(void **state)
     a = clk_now_ms(&c);
     clk_advance(&c, 60000);
     assert_true(clk_now_ms(&c) >= a + 60000 && clk_wall_ms(&c) >= wall + 60000);
+}
+
+/* A thread that sleeps uses no processor time, and one that works does. */
+static void processor_time_is_what_the_thread_used(void **state)
+{
+    struct timespec nap = { .tv_nsec = 50000000 };
+    struct clk c;
+
+    (void)state;
+    clk_init_system(&c);
+    int64_t cpu = clk_cpu_us(&c), now = clk_now_us(&c);
+    nanosleep(&nap, NULL);
+    int64_t slept = clk_now_us(&c) - now;
+    assert_true(slept >= 50000 && clk_cpu_us(&c) - cpu < slept / 2);
+    cpu = clk_cpu_us(&c);
+    while (clk_cpu_us(&c) - cpu < 1000)
+        ;
+    assert_true(clk_now_us(&c) - now >= slept + 1000);
 }
 
 /* What the next log lines put on a pipe. */
@@ -230,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manual_clock_moves_only_when_told),
         cmocka_unit_test(a_system_clock_never_goes_back_and_can_be_moved_on),
+        cmocka_unit_test(processor_time_is_what_the_thread_used),
         cmocka_unit_test(a_log_line_is_one_line_with_time_level_program_and_event),
         cmocka_unit_test(a_huge_line_is_cut_but_ends),
         cmocka_unit_test(levels_have_names),
