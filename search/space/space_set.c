@@ -143,13 +143,22 @@ static uint64_t identity(const struct param *p, double v)
     return isinf(param_size(p)) ? bits_of(v) : bits_of(param_cell(p, v));
 }
 
+/* A permutation of 64 bits: the finaliser of splitmix64 (Steele, Lea and Flood, Fast Splittable
+ * Pseudorandom Number Generators, 2014). */
+static uint64_t scatter(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
 uint64_t space_hash(const struct space *s, const double *point)
 {
     uint64_t h = (uint64_t)s->n;
 
     for (int i = 0; i < s->n; i++) {
         if (space_is_active(s, point, i))
-            h = rng_mix(rng_mix(h, (uint64_t)i), identity(&s->params[i], point[i]));
+            h = scatter(scatter(h + (uint64_t)i) ^ identity(&s->params[i], point[i]));
     }
     return h;
 }

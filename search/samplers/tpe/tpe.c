@@ -47,6 +47,7 @@ struct side {
 
 struct tpe {
     struct sampler base;
+    uint64_t fuse_seed; /* of shape_rng */
     struct fresh_points fresh;
     struct history history;
     struct parzen_axes axes;
@@ -90,6 +91,7 @@ static struct sampler *tpe_open(const struct space *space, const struct search_s
     t->base = (struct sampler){ &search_tpe, space, setup->seed };
     fresh_points_init(&t->fresh, space);
     t->fresh.fuse = setup->fuse;
+    t->fuse_seed = rng_mix(setup->seed, FUSE_TAG);
     history_init(&t->history, space);
     parzen_axes_init(&t->axes, space);
     parzen_init(&t->good.density, &t->axes);
@@ -240,7 +242,7 @@ static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out
 {
     if (t->fresh.fuse < 2)
         return false;
-    rng_init(out, rng_mix(rng_mix(t->base.seed, FUSE_TAG), (uint64_t)i),
+    rng_init(out, rng_mix(t->fuse_seed, (uint64_t)i),
              (uint64_t)fresh_points_group(trial, t->fresh.fuse));
     return true;
 }
