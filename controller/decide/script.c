@@ -105,23 +105,31 @@ static void add_firsts(struct script *s, const struct study *st)
     }
 }
 
+/* Rows that say little before they are whole, such as networks that read numbers in other ways, are
+ * whole at once. */
+static bool row_is_whole(const struct study *st, const struct config *c, int row)
+{
+    return row < c->family->whole_rows && is_affordable(st, c);
+}
+
 /* Row 1 of each family, then row 2 of each, and so on; row 0 is the default, which add_firsts
  * added. */
 static void add_portfolios(struct script *s, const struct study *st)
 {
-    bool more = st->space.is_auto;
+    bool more = true;
 
     for (int row = 1; more; row++) {
         more = false;
         for (int i = 0; i < st->space.n_families; i++) {
             struct config c = { .family = st->space.first[i].family };
-            const double *params = c.family->portfolio ? c.family->portfolio(row) : NULL;
+            bool is_tried = st->space.is_plain[i] && c.family->portfolio;
+            const double *params = is_tried ? c.family->portfolio(row) : NULL;
 
             if (!params)
                 continue;
             memcpy(c.params, params, (size_t)c.family->n_params * sizeof *params);
             family_suit(c.family, &st->problem.shape, st->problem.data.metric, c.params);
-            script_add(s, &c, SRC_SCRIPT);
+            script_add(s, &c, row_is_whole(st, &c, row) ? SRC_FIRST : SRC_SCRIPT);
             more = true;
         }
     }

@@ -506,6 +506,7 @@ int study_space_build(struct study_space *out, const json_t *list, const struct 
         struct adding a = { out, need, families[i], i };
         if (family_add(&a, entries[i], path, err) < 0)
             goto fail;
+        out->is_plain[i] = !entries[i] || json_object_size(entries[i]) == 1; /* only its name */
     }
     first_configs(out);
     return 0;

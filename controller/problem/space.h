@@ -17,8 +17,10 @@ struct study_space {
     int n_families;
     /* For each family, in the order of the space: its default configuration inside this space. */
     struct config first[STUDY_MAX_FAMILIES];
-    /* The user gave no space, so the families' portfolios are tried (script.c). */
-    bool is_auto;
+    bool is_auto; /* the user gave no space */
+    /* For each family: the user said nothing of its parameters, so its portfolio is tried
+     * (script.c). */
+    bool is_plain[STUDY_MAX_FAMILIES];
 };
 
 /* What the families and ranges of a space must suit. */

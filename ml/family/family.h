@@ -107,6 +107,9 @@ struct family_plan {
     int64_t check_every;
     /* steps without a better point before training stops */
     int64_t patience;
+    /* Training ends at step halt_at if the best point so far is at step halt_best or before; 0 = it does
+     * not. */
+    int64_t halt_at, halt_best;
     /* largest number of steps */
     int64_t cap;
     /* more rows want more steps (refit on all rows) */
@@ -133,6 +136,9 @@ struct family {
     /* A level below the top is a part of a fit, such as a few epochs. Its score can be compared with
      * those of the same family only; other families' lower levels are whole fits. */
     bool has_partial_levels;
+    /* So many rows of the portfolio run whole at once where the time allows, the default among them: a
+     * search should have them beside each other. 0 = the scheduler decides about all but the default. */
+    int whole_rows;
     const struct family_param *params;
     int n_params;
     /* levels of its own ladder, at least 1 */

@@ -5,7 +5,9 @@
  * 15/15 of the epochs (ml/net/net_train.c), so the network is settled at the end of each level and
  * its score there can be trusted; going on is part of the same schedule, and nothing is trained
  * twice. The lower levels train fold 0 only. The top level trains all folds anew, fold 0 as well,
- * because the best epoch of all folds together may be one that fold 0 has passed. */
+ * because the best epoch of all folds together may be one that fold 0 has passed. It ends with the third
+ * cycle, at 7/15, if the best epoch is still in the first third: the network knows the training rows by
+ * heart by then, and a cycle that is twice as long only makes that worse. */
 #include "ml/family/family_tables.h"
 
 #include "base/base.h"
@@ -27,6 +29,8 @@ enum {
     PART = 2048, /* NET_PART of ml/net/net_lane.h */
     WIDE = 256,  /* columns after encoding, above which a table is wide */
     LEAST_EPOCHS = 12,
+    OVER_FOLD = 2,
+    MOST_PIECED = 64, /* numbers that are embedded by pieces, in a search: 17 values each */
 };
 
 static int64_t epochs_of(const double *params, int level)
@@ -125,6 +129,7 @@ static int64_t mlp_bytes(const struct family_shape *s, const double *params, int
 static void mlp_plan(const double *params, int level, struct family_plan *out)
 {
     int64_t epochs = epochs_of(params, level);
+    bool can_halt = level == MLP_LEVELS && (int)params[MLP_SCHEDULE] == 0;
 
     *out = (struct family_plan){ .folds = level < MLP_LEVELS ? 1 : 0,
                                  .key = level < MLP_LEVELS ? 0 : 1,
@@ -132,6 +137,8 @@ static void mlp_plan(const double *params, int level, struct family_plan *out)
                                  .patience = params[MLP_PATIENCE] > 0
                                                  ? MIN(epochs, (int64_t)params[MLP_PATIENCE])
                                                  : epochs,
+                                 .halt_at = can_halt ? epochs_of(params, MLP_LEVELS - 1) : 0,
+                                 .halt_best = epochs / 3,
                                  .cap = epochs };
 }
 
@@ -147,7 +154,8 @@ static void mlp_choose(double *params, int level, int64_t steps)
 static const double mlp_first[][MLP_PARAMS] = {
 /*  layers width act embed members rate   decay dropout smooth batch epochs schedule */
     { 3,   64,   5,  1,    8,      0.05,  0.05, 0.15,   0.0,   64,   64,    0, REST },
-    { 2,   64,   3,  1,    16,     0.05,  0.02, 0.3,    0.05,  64,   64,    0, REST },
+    { 3,   64,   5,  2,    8,      0.05,  0.02, 0.15,   0.0,   64,   64,    0, REST },
+    { 2,   64,   3,  1,    16,     0.05,  0.02, 0.3,    0.0,   64,   64,    0, REST },
     { 3,   128,  5,  1,    4,      0.03,  0.01, 0.05,   0.0,   64,   64,    0, REST },
     { 3,   128,  2,  0,    4,      0.02,  0.05, 0.3,    0.05,  64,   64,    0, REST },
 };
@@ -158,13 +166,24 @@ static double batch_for(const struct family_shape *s)
     return s->rows < 20000 ? 64 : s->rows < 80000 ? 128 : 256;
 }
 
+/* Milliseconds of an epoch of one fold of the default network, with one parameter changed. */
+static double epoch_ms(const struct family_shape *s, int param, double value)
+{
+    double params[MLP_PARAMS];
+
+    memcpy(params, mlp_first[0], sizeof params);
+    params[MLP_BATCH] = batch_for(s);
+    params[param] = value;
+    return epochs_cost(s, params, 1) / 1000;
+}
+
 /* Large tables need fewer epochs, because each has more steps. So do short searches: the schedule of
  * the learning rate then ends at the epoch at which the trial is judged, while a longer one would be
  * cut before its rate has fallen. */
 static double epochs_for(const struct family_shape *s)
 {
     double by_rows = floor(64 * sqrt(8000.0 / (double)MAX(s->rows, 1)) + 0.5);
-    double most = fmin(s->encoded > WIDE ? 15 : 64, by_rows), params[MLP_PARAMS];
+    double most = fmin(s->encoded > WIDE ? 15 : 64, by_rows);
 
     if (s->encoded > WIDE)
         return fmax(LEAST_EPOCHS, most);
@@ -172,13 +191,32 @@ static double epochs_for(const struct family_shape *s)
      * time for some ten trials. */
     double more = fmin(128, by_rows);
     if (s->fold_ms > 0) {
-        memcpy(params, mlp_first[0], sizeof params);
-        params[MLP_BATCH] = batch_for(s);
-        double fit = s->fold_ms * 1000.0 / epochs_cost(s, params, 1);
+        double fit = s->fold_ms / epoch_ms(s, MLP_BATCH, batch_for(s));
         most = fmin(most, floor(fit));
         more = fmin(more, floor(fit / 2));
     }
     return fmax(LEAST_EPOCHS, fmax(most, more));
+}
+
+/* Whether a network with this value may be searched: always without a limit in time, and with one if a
+ * fold of it takes at most twice the time that one is to take. A dearer one would take most of the
+ * search, and be cut before it is as good as it could be. */
+static bool is_in_time(const struct family_shape *s, int param, double value)
+{
+    return s->fold_ms == 0 ||
+           epochs_for(s) * epoch_ms(s, param, value) <= (double)OVER_FOLD * s->fold_ms;
+}
+
+static bool has_pieces(const struct family_shape *s)
+{
+    return s->columns <= MOST_PIECED && is_in_time(s, MLP_EMBEDDING, 2);
+}
+
+static double widest(const struct family_shape *s, double hi, double def)
+{
+    while (hi / 2 >= def && !is_in_time(s, MLP_WIDTH, hi))
+        hi /= 2;
+    return hi;
 }
 
 /* Tables of very many columns, as images are, get one wide network that reads the columns as they
@@ -193,6 +231,10 @@ static void mlp_searched(int i, const struct family_shape *s, const char *metric
         io->lo = io->hi = io->def = epochs_for(s);
     if (s && i == MLP_BATCH)
         io->def = batch_for(s);
+    if (s && !is_wide && i == MLP_EMBEDDING && !has_pieces(s))
+        io->hi = 1;
+    if (s && !is_wide && i == MLP_WIDTH)
+        io->hi = widest(s, io->hi, io->def);
     if (!is_wide)
         return;
     if (i == MLP_EMBEDDING)
@@ -242,6 +284,7 @@ const struct family family_mlp = {
     .levels = MLP_LEVELS,
     .takes_rows = true,
     .has_partial_levels = true,
+    .whole_rows = 2,
     .level_help = mlp_levels,
     .cost = mlp_cost,
     .host_bytes = mlp_bytes,

@@ -109,6 +109,19 @@ static int group_of(const struct fit_run *r)
     return r->plan.n_counts > 0 && r->odd_step == 0 ? r->plan.per_count : 0;
 }
 
+/* Whether training ends at this step, with the best point so far at step `best`. */
+static bool is_end(const struct fit_run *r, int64_t step, int64_t best)
+{
+    const struct family_plan *p = &r->plan;
+
+    if (step >= p->cap)
+        return true;
+    if (group_of(r))
+        return false;
+    return step - best >= p->patience ||
+           (p->halt_at > 0 && step >= p->halt_at && best <= p->halt_best);
+}
+
 /* Goes through the points in order and stops where patience ends, so that points recorded later
  * cannot change an earlier choice. A tie keeps the earlier point. */
 struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r, int folds)
@@ -131,9 +144,7 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
             continue;
         c.best = best;
         c.select = select;
-        c.is_final =
-            fit_point_step(r, p) >= r->plan.cap ||
-            (!group && fit_point_step(r, p) - fit_point_step(r, c.best) >= r->plan.patience);
+        c.is_final = is_end(r, fit_point_step(r, p), fit_point_step(r, c.best));
     }
     return c;
 }

@@ -149,6 +149,58 @@ static void a_resumed_trial_has_all_epochs_and_speeds_of_its_own(void **state)
     rig_free(r);
 }
 
+/* Numbers, and labels that have nothing to do with them: the longer a network trains, the worse it is. */
+static struct rig *noise(void)
+{
+    struct rig_table *t = rig_table_new(200);
+    struct rng rng;
+
+    rng_init(&rng, 11, 0);
+    for (int c = 0; c < 12; c++) {
+        double *x = rig_numbers(t);
+        for (int i = 0; i < 200; i++)
+            x[i] = rng_normal(&rng);
+    }
+    double *y = rig_numbers(t);
+    for (int i = 0; i < 200; i++)
+        y[i] = rng_below(&rng, 2);
+    return rig_new(t, ML_BINARY, METRIC_LOGLOSS, FOLDS);
+}
+
+static void a_network_that_only_gets_worse_ends_with_its_third_cycle(void **state)
+{
+    static const struct {
+        bool is_noise, has_cycles;
+        int epochs; /* of 30: the third cycle ends at 14 */
+    } cases[] = { { true, true, 14 }, { true, false, 30 }, { false, true, 30 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig *r = cases[i].is_noise ? noise() : table();
+        const struct family *f = family_find("mlp");
+        double p[FAMILY_MAX_PARAMS];
+        struct err err = { 0 };
+        struct fit_result got;
+        struct fit_epochs e;
+
+        family_defaults(f, p);
+        p[MLP_WIDTH] = 32;
+        p[MLP_BATCH] = 40;
+        p[MLP_EPOCHS] = 30;
+        p[MLP_LEARNING_RATE] = cases[i].is_noise ? 0.05 : 0.003;
+        p[MLP_SCHEDULE] = cases[i].has_cycles ? 0 : 1;
+        struct fit_trial *t = fit_trial_open(r->d, f, p, 42, false, &err);
+        assert_non_null(t);
+        reach(t, TOP, NULL);
+        fit_trial_epochs(t, FIT_EPOCHS, &e);
+        assert_int_equal(e.epoch[e.n - 1], cases[i].epochs);
+        assert_int_equal(fit_trial_result(t, &got, &err), 0);
+        assert_true(cases[i].is_noise == (got.steps <= 10));
+        fit_trial_close(t);
+        rig_free(r);
+    }
+}
+
 static bool holds(const struct fit_epochs *e, int64_t epoch)
 {
     for (int i = 0; i < e->n; i++) {
@@ -254,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_epoch_is_told_once_with_all_that_is_known),
+        cmocka_unit_test(a_network_that_only_gets_worse_ends_with_its_third_cycle),
         cmocka_unit_test(slices_change_nothing),
         cmocka_unit_test(a_resumed_trial_has_all_epochs_and_speeds_of_its_own),
         cmocka_unit_test(a_longer_list_holds_what_a_shorter_one_held),

@@ -135,6 +135,40 @@ static void little_time_means_few_epochs(void **state)
     assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 15, 0);
 }
 
+/* Networks of which a fold takes more than twice the time that it is to take are not searched. Without a limit in
+ * time all are, but pieces of more than 64 numbers. */
+static void networks_that_take_too_long_are_not_searched(void **state)
+{
+    const struct family *f = family_find("mlp");
+    struct family_shape s = { .rows = 800, .columns = 8, .encoded = 8, .outputs = 1, .folds = 5 };
+    double last = 1e9;
+
+    (void)state;
+    assert_float_equal(family_param_for(f, MLP_WIDTH, &s, "rmse").hi, 512, 0);
+    assert_float_equal(family_param_for(f, MLP_EMBEDDING, &s, "rmse").hi, 2, 0);
+    for (s.fold_ms = 100000; s.fold_ms > 10; s.fold_ms /= 2) {
+        struct family_param width = family_param_for(f, MLP_WIDTH, &s, "rmse");
+        struct family_shape fold = s;
+        double params[FAMILY_MAX_PARAMS];
+
+        family_defaults(f, params);
+        family_suit(f, &s, "rmse", params);
+        params[MLP_WIDTH] = width.hi;
+        fold.folds = 1;
+        double ms =
+            (double)(f->cost(&fold, params, 0, f->levels) - f->cost(&fold, params, 0, 3)) / 1000;
+        assert_true(width.hi <= last && width.hi >= width.def);
+        assert_true(ms <= 2.0 * s.fold_ms + 1 || width.hi < 2 * width.def);
+        last = width.hi;
+    }
+    assert_true(last < 128);
+    assert_float_equal(family_param_for(f, MLP_EMBEDDING, &s, "rmse").hi, 1, 0);
+    s = (struct family_shape){
+        .rows = 800, .columns = 65, .encoded = 65, .outputs = 1, .folds = 5
+    };
+    assert_float_equal(family_param_for(f, MLP_EMBEDDING, &s, "rmse").hi, 1, 0);
+}
+
 static void an_illegal_value_gives_an_error_that_names_the_parameter(void **state)
 {
     static const struct {
@@ -294,6 +328,7 @@ int main(void)
         cmocka_unit_test(first_configurations_are_legal_and_start_with_the_defaults),
         cmocka_unit_test(the_defaults_of_networks_suit_the_table),
         cmocka_unit_test(little_time_means_few_epochs),
+        cmocka_unit_test(networks_that_take_too_long_are_not_searched),
         cmocka_unit_test(an_illegal_value_gives_an_error_that_names_the_parameter),
         cmocka_unit_test(the_name_of_a_choice_finds_the_choice),
         cmocka_unit_test(the_shape_key_contains_only_parameters_of_the_shape),

@@ -123,6 +123,41 @@ static void the_first_network_runs_whole_if_there_is_time(void **state)
     }
 }
 
+/* Whoever names families, and nothing of their parameters, has their portfolios; the first two of networks run whole where
+ * the time allows. With a value of the user's own the sampler searches around that. */
+static void named_families_have_their_portfolios(void **state)
+{
+    static const struct {
+        const char *spec;
+        int rows, whole;
+    } cases[] = {
+        { SPEC("'space':[{'family':'mlp'}],'budget':{'time':'1h'}"), 5, 2 },
+        { SPEC("'space':[{'family':'mlp'}],'budget':{'time':'250ms'}"), 5, 1 },
+        { SPEC("'space':[{'family':'mlp','width':64}],'budget':{'time':'1h'}"), 1, 1 },
+        { SPEC("'space':[{'family':'mlp','width':64},{'family':'forest'}],'budget':{'time':'1h'}"),
+          1, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r = { .has_images = false };
+        int rows = 0, whole = 0;
+
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        struct study *st = rig_get(&r, rig_study(&r, cases[i].spec));
+        for (int k = 0; k < st->search->n_script; k++) {
+            const struct script_item *item = &st->search->script[k];
+            bool is_network = str_eq(item->config.family->name, "mlp");
+            rows += is_network;
+            whole += is_network && item->source == SRC_FIRST;
+        }
+        assert_int_equal(rows, cases[i].rows);
+        assert_int_equal(whole, cases[i].whole);
+        rig_close(&r);
+    }
+}
+
 /* How many trials from number `from` to `to` are of a family. */
 static int share_of(double (*score)(const char *, int), const char *spec, int from, int to,
                     const char *family, bool reload)
@@ -186,6 +221,7 @@ int main(void)
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
         cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
         cmocka_unit_test(the_first_network_runs_whole_if_there_is_time),
+        cmocka_unit_test(named_families_have_their_portfolios),
         cmocka_unit_test(each_family_has_its_first_trials_and_then_the_best_has_most),
         cmocka_unit_test(a_load_knows_what_was_taken),
     };
