@@ -1,7 +1,7 @@
 /* make_data.c - writes a table for the comparisons with peers (peers.py, quality.py) in both forms.
  *   make_data synth ROWS COLUMNS DIR            fixed table: normal columns, a target of products and steps of the first
  *                                               ten, 10% of the labels flipped; 20,000 more rows to test
- *   make_data smooth KIND SEED DIR              a table on which trees are weak: rotated, sine, ratio or ridges; 2,000 rows
+ *   make_data smooth KIND SEED DIR              a table on which trees are weak: rotated, oblique, sine, ratio or ridges; 2,000 rows
  *                                               to train and 5,000 to test
  *   make_data images ROWS DIR                   ten kinds of spots on 28 x 28 pixels, moved and noisy; 2,000 more to test
  *   make_data table CSV TARGET TASK CATS ROWS DIR    a CSV by the split rule of the shared datasets; CATS: names with
@@ -161,6 +161,32 @@ static double rotated(const double *x, const double *how, struct rng *r)
     return ((a > 0) != (b > 0)) != (rng_unit(r) < 0.05);
 }
 
+static double along(const double *x, const double *v, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += x[i] * v[i];
+    return sum;
+}
+
+/* A checkerboard that is turned in all six columns: its two coordinates are orthogonal directions drawn at
+ * random. No label is wrong, so that a perfect model has an AUC of 1. */
+static double oblique(const double *x, const double *how, struct rng *r)
+{
+    double u[6], v[6];
+
+    (void)r;
+    for (int i = 0; i < 6; i++) {
+        u[i] = how[i] - 0.5;
+        v[i] = how[6 + i] - 0.5;
+    }
+    double part = along(u, v, 6) / along(u, u, 6);
+    for (int i = 0; i < 6; i++)
+        v[i] -= part * u[i];
+    return (along(x, u, 6) > 0) != (along(x, v, 6) > 0);
+}
+
 static double sine(const double *x, const double *how, struct rng *r)
 {
     return sin(6 * x[0] + how[0]) + x[1] + 0.1 * rng_normal(r);
@@ -177,10 +203,10 @@ static double ridges(const double *x, const double *how, struct rng *r)
     double y = 0.1 * rng_normal(r);
 
     for (int k = 0; k < RIDGES; k++) {
-        double along = 0;
+        double place = 0;
         for (int c = 0; c < 20; c++)
-            along += x[c] * (how[20 * k + c] - 0.5);
-        y += tanh(1.5 * along + how[k] - 0.5);
+            place += x[c] * (how[20 * k + c] - 0.5);
+        y += tanh(1.5 * place + how[k] - 0.5);
     }
     return y;
 }
@@ -190,9 +216,8 @@ static const struct smooth_kind {
     int cols;
     double (*target)(const double *x, const double *how, struct rng *r);
 } smooth_kinds[] = {
-    { "rotated", "binary", 6, rotated },
-    { "sine", "regression", 4, sine },
-    { "ratio", "regression", 4, ratio },
+    { "rotated", "binary", 6, rotated },    { "oblique", "binary", 6, oblique },
+    { "sine", "regression", 4, sine },      { "ratio", "regression", 4, ratio },
     { "ridges", "regression", 20, ridges },
 };
 

@@ -5,7 +5,7 @@
   tables.py smooth [KIND...]    generated tables on which trees are weak, SEEDS=1,..,10: mlp beside our boosting
 
 PEERS=realmlp,sklearn picks the peers (tabm takes minutes a table), SET="width=64 layers=2" sets our parameters, BAG=5 lets ours make
-the bag of five folds that a trial makes. Differences are in standard errors of the paired difference over the test rows, above 0 =
+the bag of five folds that a trial makes (smooth does, BAG=0: one fit there too). Differences are in standard errors of the paired difference over the test rows, above 0 =
 ours is better. What a peer made is kept beside the build by its version, so that it is fitted once."""
 import hashlib
 import importlib.metadata
@@ -23,8 +23,9 @@ from quality import error, parts
 ROWS = int(os.environ.get("ROWS", "2000"))
 PEERS = os.environ.get("PEERS", "realmlp,sklearn").split(",")
 HUGE = 5000
+BAGS = os.environ.get("BAG", "5") != "0"  # of smooth
 KEPT = f"{peers.ROOT}/build/peers-kept"
-KINDS = {"rotated": "auc", "sine": "rmse", "ratio": "rmse", "ridges": "rmse"}
+KINDS = {"rotated": "auc", "oblique": "auc", "sine": "rmse", "ratio": "rmse", "ridges": "rmse"}
 
 
 def version(peer):
@@ -96,9 +97,11 @@ def smooth(kinds):
         for seed in seeds:
             folder = peers.make_data(f"{kind}:{seed}")
             y = np.fromfile(f"{folder}/test.y", np.float32)
-            got, p = ours(folder, "mlp", KINDS[kind], bag=True)
-            its, q = kept(folder, "boost-bag-" + boost_version(), lambda out, folder=folder, kind=kind: boost(folder, kind, out))
+            got, p = ours(folder, "mlp", KINDS[kind], bag=BAGS)
+            key = ("boost-bag-" if BAGS else "boost-one-") + boost_version()
+            its, q = kept(folder, key, lambda out, folder=folder, kind=kind: boost(folder, kind, out))
             gain, a, b = better(KINDS[kind], y, p, q)
+            print(f"  {kind} seed {seed}: mlp {a:.5g}  boost {b:.5g}  {gain:+.1f} se", flush=True)
             by.append(gain)
             scores.append((a, b))
             won += gain > 0
@@ -110,7 +113,7 @@ def smooth(kinds):
 
 
 def boost(folder, kind, out):
-    got, _ = ours(folder, "boost", KINDS[kind], bag=True)
+    got, _ = ours(folder, "boost", KINDS[kind], bag=BAGS)
     os.replace(f"{folder}/ours.p", out)
     return got
 
