@@ -32,7 +32,9 @@ enum {
     PATIENCE_TRIALS = 200,
     LEAD_SHARE = 3, /* where validation is auto, the family that time is planned by gets a third */
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
-    PARTIAL_SHARE = 4, /* and those of which a part says nothing a quarter */
+    /* and those of which a part says nothing a third: the first one's epochs are planned for an eighth,
+     * which a machine that is shared takes two or three times as long for */
+    PARTIAL_SHARE = 3,
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
     ENSEMBLE_MS = 800,
     ENSEMBLE_SHARE = 40, /* but at most a fortieth of the budget */

@@ -105,6 +105,15 @@ static void add_firsts(struct script *s, const struct study *st)
     }
 }
 
+/* Whoever says something of a family's parameters, or names families and a sampler, wants no others. */
+static bool has_portfolio(const struct study *st, int family)
+{
+    const char *sampler = st->spec.sampler;
+
+    return st->space.is_plain[family] &&
+           (st->space.is_auto || !sampler[0] || str_eq(sampler, "auto"));
+}
+
 /* Rows that say little before they are whole, such as networks that read numbers in other ways, are
  * whole at once. */
 static bool row_is_whole(const struct study *st, const struct config *c, int row)
@@ -122,10 +131,9 @@ static void add_portfolios(struct script *s, const struct study *st)
         more = false;
         for (int i = 0; i < st->space.n_families; i++) {
             struct config c = { .family = st->space.first[i].family };
-            bool is_tried = st->space.is_plain[i] && c.family->portfolio;
-            const double *params = is_tried ? c.family->portfolio(row) : NULL;
+            const double *params = c.family->portfolio ? c.family->portfolio(row) : NULL;
 
-            if (!params)
+            if (!params || !has_portfolio(st, i))
                 continue;
             memcpy(c.params, params, (size_t)c.family->n_params * sizeof *params);
             family_suit(c.family, &st->problem.shape, st->problem.data.metric, c.params);

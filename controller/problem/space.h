@@ -18,7 +18,7 @@ struct study_space {
     /* For each family, in the order of the space: its default configuration inside this space. */
     struct config first[STUDY_MAX_FAMILIES];
     bool is_auto; /* the user gave no space */
-    /* For each family: the user said nothing of its parameters, so its portfolio is tried
+    /* For each family: the user said nothing of its parameters, so its portfolio may be tried
      * (script.c). */
     bool is_plain[STUDY_MAX_FAMILIES];
 };

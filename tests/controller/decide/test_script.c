@@ -13,6 +13,10 @@
     "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc','sampler':'random'," \
     "'scheduler':'asha','validation':'kfold'," more "}"
 
+/* Without a sampler of the user's own. */
+#define NAMED(more) \
+    "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc','validation':'kfold'," more "}"
+
 static bool is_of(const char *config, const char *family)
 {
     return strstr(config, family) != NULL;
@@ -124,17 +128,19 @@ static void the_first_network_runs_whole_if_there_is_time(void **state)
 }
 
 /* Whoever names families, and nothing of their parameters, has their portfolios; the first two of networks run whole where
- * the time allows. With a value of the user's own the sampler searches around that. */
+ * the time allows. With a value or a sampler of the user's own only the
+ * defaults come first. */
 static void named_families_have_their_portfolios(void **state)
 {
     static const struct {
         const char *spec;
         int rows, whole;
     } cases[] = {
-        { SPEC("'space':[{'family':'mlp'}],'budget':{'time':'1h'}"), 5, 2 },
-        { SPEC("'space':[{'family':'mlp'}],'budget':{'time':'250ms'}"), 5, 1 },
-        { SPEC("'space':[{'family':'mlp','width':64}],'budget':{'time':'1h'}"), 1, 1 },
-        { SPEC("'space':[{'family':'mlp','width':64},{'family':'forest'}],'budget':{'time':'1h'}"),
+        { NAMED("'space':[{'family':'mlp'}],'budget':{'time':'1h'}"), 5, 2 },
+        { NAMED("'space':[{'family':'mlp'}],'budget':{'time':'250ms'}"), 5, 1 },
+        { SPEC("'space':[{'family':'mlp'}],'budget':{'time':'1h'}"), 1, 1 },
+        { NAMED("'space':[{'family':'mlp','width':64}],'budget':{'time':'1h'}"), 1, 1 },
+        { NAMED("'space':[{'family':'mlp','width':64},{'family':'forest'}],'budget':{'time':'1h'}"),
           1, 1 },
     };
 
