@@ -32,8 +32,9 @@ enum {
     PATIENCE_TRIALS = 200,
     LEAD_SHARE = 3, /* where validation is auto, the family that time is planned by gets a third */
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
-    /* and those of which a part says nothing a third: the first one's epochs are planned for an eighth,
-     * which a machine that is shared takes two or three times as long for */
+    PATH_SHARE = 4,    /* paths of penalties, of which a part says nothing, a quarter */
+    /* and networks a third: the epochs of the first one are planned for an eighth, which a machine that
+     * is shared takes two or three times as long for */
     PARTIAL_SHARE = 3,
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
     ENSEMBLE_MS = 800,
@@ -153,8 +154,10 @@ int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
     const struct family *f = st->families[t->family];
     bool is_lead = f == budget_yardstick(st)->family;
     /* The first points of a path of penalties say as little as the first epochs of a network. */
-    bool is_one = f->has_partial_levels || ladder_levels(&st->problem, f) == 1;
-    int part = is_lead ? LEAD_SHARE : is_one ? PARTIAL_SHARE : OTHERS_SHARE;
+    int part = is_lead                               ? LEAD_SHARE
+               : f->has_partial_levels               ? PARTIAL_SHARE
+               : ladder_levels(&st->problem, f) == 1 ? PATH_SHARE
+                                                     : OTHERS_SHARE;
     int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / part;
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
