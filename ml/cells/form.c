@@ -104,10 +104,14 @@ static bool take_currency(struct cursor *c, struct form *out)
         "z\xc5\x82",
         "K\xc4\x8d",
     };
+    static const char first[] = "URACHN$EGJISDPBMTZKkz\xe2\xc2\xe0";
 
+    /* most texts begin with none of the first bytes, and are not compared with each sign */
+    if (c->n == 0 || !memchr(first, *c->s, sizeof(first) - 1))
+        return false;
     for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
-        size_t k = strlen(signs[i]);
-        if (c->n < k || memcmp(c->s, signs[i], k) != 0)
+        size_t k = *c->s == *signs[i] ? strlen(signs[i]) : 0;
+        if (k == 0 || c->n < k || memcmp(c->s, signs[i], k) != 0)
             continue;
         /* "krone" is no "kr" */
         if (is_letter(signs[i][k - 1]) && (unsigned char)signs[i][k - 1] < 0x80 && c->n > k &&

@@ -99,17 +99,19 @@ bool words_are_missing(const char *s, size_t n)
         "\xe2\x88\x92",
         "\xe2\x80\xa6",
     };
+    static const char first[] = "-.*\\n#<(mutNMUT+1?_\xe2";
     char lower[LONGEST + 1] = "";
 
     words_trim(&s, &n);
     if (csv_is_missing(s, n))
         return true;
-    if (n > LONGEST)
+    /* most texts begin with none of the first bytes, and are not compared with each word */
+    if (n > LONGEST || !memchr(first, *s, sizeof(first) - 1))
         return false;
     for (size_t i = 0; i < n; i++)
         lower[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + ('a' - 'A') : s[i]);
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (strcmp(lower, words[i]) == 0)
+        if (*lower == *words[i] && strcmp(lower, words[i]) == 0)
             return true;
     }
     return false;

@@ -6,8 +6,10 @@
 #include "base/mem.h"
 #include "ml/cells/form.h"
 #include "ml/cells/judge.h"
+#include "ml/cells/words.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { ROWS = 60 };
 
@@ -105,6 +107,94 @@ static void words_among_numbers_are_missing(void **state)
     struct frame *f = COLUMN("None", "0.1", "%d.25", "%d.125", "3%d.7");
     assert_true(cell_number(f, "x", 1) == 0.1 && cell_number(f, "x", 3) == 103.125);
     frame_close(f);
+}
+
+/* Both readers look at the first byte of a text before they compare it with their list. */
+static void every_sign_and_word_of_the_lists_is_known(void **state)
+{
+    static const char *const signs[] = { "US$", "R$",  "A$",  "C$",  "HK$", "NZ$", "$",   "€",
+                                         "£",   "¥",   "₹",   "₽", "₩",   "₺",   "₪",   "₫",
+                                         "฿",   "¢",   "USD", "EUR", "GBP", "CHF", "JPY", "CNY",
+                                         "INR", "AUD", "CAD", "SEK", "NOK", "DKK", "PLN", "CZK",
+                                         "HUF", "BRL", "MXN", "RUB", "TRY", "ZAR", "KRW", "Rs.",
+                                         "Rs",  "kr.", "kr",  "zł",  "Kč" };
+    static const char *const words[] = { "-",
+                                         "--",
+                                         "---",
+                                         ".",
+                                         "..",
+                                         "...",
+                                         "*",
+                                         "**",
+                                         "\\N",
+                                         "None",
+                                         "nil",
+                                         "N.A.",
+                                         "n.a",
+                                         "n/a.",
+                                         "n/d",
+                                         "#N/A",
+                                         "#NA",
+                                         "#NULL!",
+                                         "#DIV/0!",
+                                         "#VALUE!",
+                                         "#NUM!",
+                                         "#REF!",
+                                         "#NAME?",
+                                         "#N/A N/A",
+                                         "<NA>",
+                                         "<null>",
+                                         "(null)",
+                                         "NaT",
+                                         "Missing",
+                                         "Unknown",
+                                         "undefined",
+                                         "not known",
+                                         "Not available",
+                                         "unavailable",
+                                         "no data",
+                                         "nodata",
+                                         "TBD",
+                                         "tbd",
+                                         "unspecified",
+                                         "-nan",
+                                         "+nan",
+                                         "nan(ind)",
+                                         "1.#IND",
+                                         "-1.#QNAN",
+                                         "??",
+                                         "???",
+                                         "unk",
+                                         "_",
+                                         "—",
+                                         "–",
+                                         "−",
+                                         "…",
+                                         "NA",
+                                         "Not applicable",
+                                         "",
+                                         "  - ",
+                                         "not recorded" };
+    char text[40];
+    struct form f;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
+        for (int before = 0; before < 2; before++) {
+            (void)snprintf(text, sizeof(text), before ? "%s 5" : "5 %s", signs[i]);
+            if (!form_read(text, strlen(text), '.', &f) || f.value != 5 || !f.currency ||
+                f.currency_n != strlen(signs[i]))
+                fail_msg("%s is no currency", text);
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (!words_are_missing(words[i], strlen(words[i])))
+            fail_msg("\"%s\" is no word for missing", words[i]);
+    }
+    assert_false(words_are_missing("nonesuch", 8));
+    assert_false(words_are_missing("seven", 5));
+    assert_false(form_read("krone 5", 7, '.', &f));
+    assert_false(form_read("", 0, '.', &f));
 }
 
 static void a_few_other_words_are_missing_and_counted(void **state)
@@ -469,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_in_every_dress),
         cmocka_unit_test(words_among_numbers_are_missing),
+        cmocka_unit_test(every_sign_and_word_of_the_lists_is_known),
         cmocka_unit_test(a_few_other_words_are_missing_and_counted),
         cmocka_unit_test(categories_never_become_numbers),
         cmocka_unit_test(dates_are_read_in_every_order),
