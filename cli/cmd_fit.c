@@ -358,14 +358,13 @@ static int finish(struct study_run *s, const struct fit_opts *o, int64_t study, 
     return 0;
 }
 
-/* Makes the baseline model. Its errors are ignored, because the search reports the same ones in
- * better words. */
+/* Makes the baseline model. `why` says why there is none. It is told only where the search has no
+ * time to report the same error, because it is of the first rows alone. */
 static void baseline_of(struct study_run *s, const struct fit_opts *o, const char *file,
-                        struct baseline *b)
+                        struct baseline *b, struct err *why)
 {
-    struct err ignored = { 0 };
     int told = 0;
-    json_t *columns = columns_new(o, &told, &ignored);
+    json_t *columns = columns_new(o, &told, why);
     const struct baseline_spec spec = { .file = file,
                                         .target = o->target,
                                         .metric = o->metric,
@@ -375,7 +374,7 @@ static void baseline_of(struct study_run *s, const struct fit_opts *o, const cha
                                         .seed = o->seed };
 
     if (s->end_ms && told == 0)
-        (void)baseline_make(b, &spec, &ignored);
+        (void)baseline_make(b, &spec, why);
     json_decref(columns);
 }
 
@@ -422,6 +421,18 @@ static int search(struct study_run *s, struct local *local, const struct fit_opt
     return finish(s, o, study, *last, err);
 }
 
+/* The search's time was over: the baseline is the result, or the reason why there is none. */
+static int end_late(const struct fit_opts *o, const json_t *last, struct baseline *b,
+                    const struct err *why, struct err *err)
+{
+    if (b->model.len > 0)
+        return save_baseline(o, last, b, err);
+    if (why->code != ERR_NONE)
+        err_set(err, why->code, "no trial ended in time, and of the first rows no baseline: %s",
+                why->text);
+    return -1;
+}
+
 /* An orderly end takes a moment, because processes must be scheduled and a folder must be
  * emptied. When there is no time left for that, local_abandon leaves it to another process. */
 static void end_local(const struct study_run *s, struct local *local)
@@ -457,7 +468,7 @@ int cmd_fit(const struct cmd *cmd, int argc, char **argv)
     struct local local = { 0 };
     struct baseline baseline = { 0 };
     struct stdinfile input = { 0 };
-    struct err err = { 0 };
+    struct err err = { 0 }, why = { 0 };
     const char *operands[CLI_MAX_OPERANDS];
     int n = 0, rc;
     json_t *last = NULL;
@@ -479,10 +490,10 @@ int cmd_fit(const struct cmd *cmd, int argc, char **argv)
     if (o.time_ms == 0 && o.trials == 0)
         o.time_ms = 60000;
     s.end_ms = o.time_ms ? s.start_ms + o.time_ms : 0;
-    baseline_of(&s, &o, operands[0], &baseline);
+    baseline_of(&s, &o, operands[0], &baseline, &why);
     rc = search(&s, &local, &o, operands[0], &last, &err);
-    if (rc < 0 && baseline.model.len > 0 && is_too_late(&s, last, &err))
-        rc = save_baseline(&o, last, &baseline, &err);
+    if (rc < 0 && is_too_late(&s, last, &err))
+        rc = end_late(&o, last, &baseline, &why, &err);
     rc = rc < 0 ? cli_fail(&err) : CLI_OK;
 out:
     end_local(&s, &local);
