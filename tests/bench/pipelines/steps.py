@@ -108,6 +108,11 @@ def vectorized(vectorizer):
     return words
 
 
+def text(most):
+    words = vectorized(lambda: TfidfVectorizer(ngram_range=(1, 2), min_df=3, max_features=most, sublinear_tf=True))
+    return side_by_side(words, row_by_row(shape))
+
+
 def listed(s):
     return [t for t in re.split(r'[|;,]\s*|^\[|\]$', s.replace('"', "")) if t]
 
@@ -115,8 +120,9 @@ def listed(s):
 STEPS = {
     "num": row_by_row(plain), "junk": row_by_row(junk), "account": row_by_row(account), "comma": row_by_row(comma), "flag": row_by_row(flag),
     "huge": row_by_row(huge), "epoch": row_by_row(date_parts, "epoch"), "cat": category, "te": target_encoded, "code": code,
-    "text": side_by_side(vectorized(lambda: TfidfVectorizer(ngram_range=(1, 2), min_df=3, max_features=20000, sublinear_tf=True)),
-                         row_by_row(shape)),
+    "text": text(20000),
+    # where boosting of several classes would take half an hour for all the pairs of words
+    "text-short": text(3000),
     "text-char": side_by_side(vectorized(lambda: TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), min_df=3, max_features=20000)), category),
     "list": side_by_side(vectorized(lambda: CountVectorizer(analyzer=listed, min_df=2, binary=True)), row_by_row(lambda s: s.map(listed).map(len).to_numpy(float)[:, None])),
 }

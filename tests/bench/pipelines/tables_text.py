@@ -61,7 +61,7 @@ def text_length(rng, n):
     return Cells(columns, x[:, 0] + 0.08 * many + 0.6 * loud + 1.5 * shout + 0.6 * rng.normal(size=n))
 
 
-@table("two-texts", rows=8000, metric="logloss", steps={"subject": "text", "body": "text"}, linear=True)
+@table("two-texts", rows=8000, metric="logloss", steps={"subject": "text-short", "body": "text-short"}, linear=True)
 def two_texts(rng, n):
     """Tickets of six classes with a subject and a body."""
     _, columns = numbers(rng, n, 1)
