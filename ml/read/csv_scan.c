@@ -270,16 +270,21 @@ static size_t utf8_sequence(const uint8_t *p, size_t left)
 
 size_t csv_utf8_fault(const uint8_t *text, size_t n)
 {
+    const uint64_t top = 0x8080808080808080ull;
     size_t i = 0;
 
     while (i < n) {
-        uint64_t w;
-        if (n - i >= 8) {
-            memcpy(&w, text + i, sizeof(w));
-            if ((w & 0x8080808080808080ull) == 0) {
-                i += 8;
+        uint64_t w[4];
+        if (n - i >= sizeof(w)) {
+            memcpy(w, text + i, sizeof(w));
+            if (((w[0] | w[1] | w[2] | w[3]) & top) == 0) {
+                i += sizeof(w);
                 continue;
             }
+            size_t k = 0;
+            while ((w[k] & top) == 0)
+                k++;
+            i += k * 8 + (size_t)__builtin_ctzll(w[k] & top) / 8;
         }
         size_t len = utf8_sequence(text + i, n - i);
         if (len == 0)

@@ -73,24 +73,30 @@ static void distinct_add(struct frame_stats *s, double x)
 
 void frame_stats_numbers(struct frame_stats *s, const double *v, int64_t n)
 {
-    double last = (double)NAN;
+    /* in variables of their own, because what stands in *s would be stored for every value */
+    double min = s->min, max = s->max, sum = s->sum;
+    int64_t missing = 0, finite = 0, i = 0;
 
-    s->rows += n;
-    for (int64_t i = 0; i < n; i++) {
+    for (; i < n; i++) {
         double x = v[i];
-        if (x != x) {
-            s->missing++;
-            continue;
-        }
         if (x - x == 0) {
-            s->min = x < s->min ? x : s->min;
-            s->max = x > s->max ? x : s->max;
-            s->sum += x;
-            s->finite++;
+            min = x < min ? x : min;
+            max = x > max ? x : max;
+            sum += x;
+            finite++;
+        } else {
+            missing += x != x;
         }
-        if (x != last)
-            distinct_add(s, x);
-        last = x;
+    }
+    s->min = min;
+    s->max = max;
+    s->sum = sum;
+    s->rows += n;
+    s->missing += missing;
+    s->finite += finite;
+    for (i = 0; i < n && s->distinct < FRAME_DISTINCT_CAP && !s->is_late; i++) {
+        if (v[i] == v[i] && (i == 0 || v[i] != v[i - 1]))
+            distinct_add(s, v[i]);
     }
 }
 
@@ -137,30 +143,77 @@ static void distinct_span(struct frame_stats *s, const int32_t *v, int64_t n, in
     }
 }
 
+/* Four values at a time; comparisons give -1 for true. */
+enum { WIDE = 4, INTS_BLOCK = 1 << 16 };
+typedef int32_t wide __attribute__((vector_size(WIDE * 4)));
+
+struct ints_seen {
+    int32_t lo, hi;
+    int64_t sum, missing;
+};
+
+static void ints_see(struct ints_seen *o, int32_t v)
+{
+    bool is_missing = v == FRAME_INT_MISSING;
+
+    o->lo = is_missing || v > o->lo ? o->lo : v;
+    o->hi = v > o->hi ? v : o->hi;
+    o->sum += is_missing ? 0 : v;
+    o->missing += is_missing;
+}
+
+static wide least(wide a, wide b)
+{
+    wide is_a = a < b;
+
+    return (is_a & a) | (~is_a & b);
+}
+
+/* At most INTS_BLOCK values: sums of their upper and lower halves fit 32 bits. */
+static void ints_block(struct ints_seen *o, const int32_t *v, int64_t n)
+{
+    wide lo = INT32_MAX - (wide){ 0 }, least_not = lo, upper = { 0 }, lower = { 0 }, gaps = { 0 };
+    int64_t i = 0;
+
+    for (; i + WIDE <= n; i += WIDE) {
+        wide x;
+        memcpy(&x, v + i, sizeof(x));
+        wide is_missing = x == FRAME_INT_MISSING, known = x & ~is_missing;
+        /* the complement of FRAME_INT_MISSING is the largest value */
+        lo = least(lo, x ^ is_missing);
+        least_not = least(least_not, ~x);
+        upper += known >> 16;
+        lower += known & 0xffff;
+        gaps -= is_missing;
+    }
+    for (int k = 0; k < WIDE; k++) {
+        o->lo = lo[k] < o->lo ? lo[k] : o->lo;
+        o->hi = ~least_not[k] > o->hi ? ~least_not[k] : o->hi;
+        o->sum += (int64_t)upper[k] * 65536 + lower[k];
+        o->missing += gaps[k];
+    }
+    for (; i < n; i++)
+        ints_see(o, v[i]);
+}
+
 void frame_stats_ints(struct frame_stats *s, const int32_t *v, int64_t n)
 {
-    int32_t lo = INT32_MAX, hi = FRAME_INT_MISSING;
-    int64_t sum = 0, missing = 0;
+    struct ints_seen o = { .lo = INT32_MAX, .hi = FRAME_INT_MISSING };
 
-    for (int64_t i = 0; i < n; i++) {
-        bool is_missing = v[i] == FRAME_INT_MISSING;
-        lo = is_missing || v[i] > lo ? lo : v[i];
-        hi = v[i] > hi ? v[i] : hi;
-        sum += is_missing ? 0 : v[i];
-        missing += is_missing;
-    }
+    for (int64_t i = 0; i < n; i += INTS_BLOCK)
+        ints_block(&o, v + i, n - i < INTS_BLOCK ? n - i : INTS_BLOCK);
     s->rows += n;
-    s->missing += missing;
-    s->finite += n - missing;
-    s->sum += (double)sum;
-    if (missing == n)
+    s->missing += o.missing;
+    s->finite += n - o.missing;
+    s->sum += (double)o.sum;
+    if (o.missing == n)
         return;
-    s->min = lo < s->min ? lo : s->min;
-    s->max = hi > s->max ? hi : s->max;
+    s->min = o.lo < s->min ? o.lo : s->min;
+    s->max = o.hi > s->max ? o.hi : s->max;
     if (s->distinct >= FRAME_DISTINCT_CAP || s->is_late)
         return;
-    if ((int64_t)hi - lo < STATS_SPAN) {
-        distinct_span(s, v, n, lo, hi);
+    if ((int64_t)o.hi - o.lo < STATS_SPAN) {
+        distinct_span(s, v, n, o.lo, o.hi);
         return;
     }
     for (int64_t i = 0; i < n; i++) {

@@ -147,9 +147,20 @@ static void utf8_is_judged_by_the_standard(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         assert_int_equal(csv_utf8_fault((const uint8_t *)cases[i].text, strlen(cases[i].text)),
                          cases[i].fault);
+        /* the same among ASCII, at every place of the words that are looked at together */
+        for (size_t before = 0; before < 70; before++) {
+            size_t n = strlen(cases[i].text), fault = cases[i].fault + before;
+            uint8_t text[160];
+            memset(text, 'x', sizeof(text));
+            memcpy(text + before, cases[i].text, n);
+            assert_int_equal(csv_utf8_fault(text, before + n), fault);
+            bool is_valid = cases[i].fault == n;
+            assert_int_equal(csv_utf8_fault(text, sizeof(text)), is_valid ? sizeof(text) : fault);
+        }
+    }
 }
 
 int main(void)

@@ -96,6 +96,48 @@ static void infinities_are_values_without_a_place_in_the_statistics(void **state
     frame_close(f);
 }
 
+/* Statistics of whole numbers are gathered several at a time; here they are gathered one by one. */
+static void statistics_of_whole_numbers_are_exact(void **state)
+{
+    static const int64_t rows[] = { 1, 2, 3, 4, 5, 7, 64, 1001, 65536, 65537, 200003 };
+    static const int32_t rims[] = { INT32_MAX, -INT32_MAX, FRAME_INT_MISSING, 0, -1 };
+    int32_t *v = mem_array(200003, sizeof(*v));
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 3, 0);
+    for (size_t c = 0; c < ARRAY_LEN(rows) * 4; c++) {
+        int64_t n = rows[c / 4], missing = 0, sum = 0;
+        int32_t lo = INT32_MAX, hi = -INT32_MAX;
+        struct frame_stats s;
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t drawn = rng_below(&r, UINT32_MAX);
+            v[i] = c % 4 == 0   ? FRAME_INT_MISSING
+                   : c % 4 == 1 ? rims[drawn % ARRAY_LEN(rims)]
+                   : c % 4 == 2 ? (int32_t)(drawn % 1000) - 500
+                                : (int32_t)drawn;
+            if (v[i] == FRAME_INT_MISSING) {
+                missing++;
+                continue;
+            }
+            lo = v[i] < lo ? v[i] : lo;
+            hi = v[i] > hi ? v[i] : hi;
+            sum += v[i];
+        }
+        frame_stats_init(&s);
+        frame_stats_ints(&s, v, n);
+        assert_int_equal(s.rows, n);
+        assert_int_equal(s.missing, missing);
+        assert_int_equal(s.finite, n - missing);
+        assert_true(s.sum == (double)sum);
+        assert_true(missing == n ? isinf(s.min) && isinf(s.max) : s.min == lo && s.max == hi);
+        if (c % 4 == 1 && n > 1000)
+            assert_int_equal(s.distinct, 4);
+        frame_stats_fini(&s);
+    }
+    mem_free(v);
+}
+
 /* A small table of all kinds at `name`. */
 static void write_small(const char *name, char hash[SHA256_HEX])
 {
@@ -390,6 +432,7 @@ int main(void)
     static struct io_ops quick; /* nothing here needs to last */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_come_back_exactly_from_the_narrowest_type),
+        cmocka_unit_test(statistics_of_whole_numbers_are_exact),
         cmocka_unit_test(infinities_are_values_without_a_place_in_the_statistics),
         cmocka_unit_test(levels_are_sorted_and_codes_follow),
         cmocka_unit_test(kinds_and_notes_come_back_and_plain_columns_keep_their_bytes),
