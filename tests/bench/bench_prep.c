@@ -1,7 +1,9 @@
-/* bench_prep.c - what the preparation of a table costs beside the trials that share it, in processor time: the fit of its
- * steps, the matrices of all folds that a family asks for, the mean of 50 drawn configurations that leave the preparation to
- * the data, and the same preparation and matrices for each other choice of one step. The target is the last column.
- *   bench_prep TABLE.csv[.gz] [FAMILY] [TRIALS]      for example build/pipelines/mixed-8000-1/train.csv boost 50 */
+/* bench_prep.c - what the preparation of a table costs beside the trials that share it, in processor
+ * time: the fit of its steps, the matrices of all folds that a family asks for, the mean of 50 drawn
+ * configurations that leave the preparation to the data, and the same preparation and matrices for
+ * each other choice of one step. The target is the last column.
+ *   bench_prep TABLE.csv[.gz] [FAMILY] [TRIALS]
+ *   bench_prep build/pipelines/mixed-10000-1/train.csv boost 50 */
 #include "base/gz.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -63,7 +65,7 @@ static void forms_make(struct ml_data *d, const struct family *f)
 
     for (int fold = 0; fold < d->k_folds; fold++) {
         bool is_made = f->form == FF_DENSE ? ml_data_dense(d, fold, &err) != NULL
-                                             : ml_data_bins(d, fold, BINS, &err) != NULL;
+                                           : ml_data_bins(d, fold, BINS, &err) != NULL;
         if (!is_made)
             die("a matrix", &err);
     }

@@ -1,6 +1,7 @@
-/* fuzz_rows.c - any bytes as a table to predict, in any format that is read: one clear error, or a finite prediction for
- * every row, equal however the bytes arrived. The model has a column of every kind: numbers, money, dates, text, lists,
- * levels, codes. The first byte chooses read size and options; a second one of 0 puts the model's header before the rest.
+/* fuzz_rows.c - any bytes as a table to predict, in any format that is read: one clear error, or a
+ * finite prediction for every row, equal however the bytes arrived. The model has a column of every
+ * kind: numbers, money, dates, text, lists, levels, codes. The first byte chooses read size and
+ * options; a second one of 0 puts the model's header before the rest.
  * covers: ml/apply/model_rows.c ml/apply/predictions.c ml/prep/prep_view.c */
 #include "tests/fuzz/feed.h"
 
