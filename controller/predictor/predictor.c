@@ -75,7 +75,7 @@ static int notes_json(const struct model_rows_notes *n, struct buf *out, struct 
     return rc;
 }
 
-static int predict_json(const struct ask *ask, const struct predictions_what *p,
+static int predict_json(const struct ask *ask, const struct predictions *p,
                         const struct model_rows_notes *notes, struct buf *out, struct err *err)
 {
     if (buf_addf(out, err, "{\"model\":\"%s\",\"rows\":%" PRId64 ",", ask->sha256, p->f->rows) <
@@ -96,7 +96,7 @@ static int predict(const struct predictor *me, const struct ask *ask, const stru
                                    .may_lack = ask->may_lack,
                                    .refuses = ask->refuses,
                                    .scratch = me->scratch };
-    struct predictions_what p = { .a = a, .threshold = ask->threshold };
+    struct predictions p = { .a = a, .threshold = ask->threshold };
     struct model_rows_notes notes;
     struct frame *f = NULL;
     int rc = -1;

@@ -85,7 +85,7 @@ int predictions_row(struct buf *out, const struct artifact_info *info, double th
 }
 
 /* What the model says of all rows: [rows][artifact_outputs], mem_try_free; NULL and err. */
-static float *predict_all(const struct predictions_what *p, struct err *err)
+static float *predict_all(const struct predictions *p, struct err *err)
 {
     int64_t width = artifact_outputs(p->a);
     struct artifact_view *view = artifact_view_new(p->a, p->f, err);
@@ -104,7 +104,7 @@ static float *predict_all(const struct predictions_what *p, struct err *err)
     return NULL;
 }
 
-int predictions_csv(const struct predictions_what *p, struct buf *out, struct err *err)
+int predictions_csv(const struct predictions *p, struct buf *out, struct err *err)
 {
     const struct artifact_info *info = artifact_info(p->a);
     float *all = predict_all(p, err);
@@ -130,7 +130,7 @@ static int classes_json(const struct artifact_info *info, struct buf *out, struc
     return rc < 0 ? -1 : buf_adds(out, "]", err);
 }
 
-static int probabilities_json(const struct predictions_what *p, const float *all, struct buf *out,
+static int probabilities_json(const struct predictions *p, const float *all, struct buf *out,
                               struct err *err)
 {
     const struct artifact_info *info = artifact_info(p->a);
@@ -147,7 +147,7 @@ static int probabilities_json(const struct predictions_what *p, const float *all
     return rc < 0 ? -1 : buf_adds(out, "]", err);
 }
 
-static int prediction_json(const struct predictions_what *p, const float *row, struct buf *out,
+static int prediction_json(const struct predictions *p, const float *row, struct buf *out,
                            struct err *err)
 {
     const struct artifact_info *info = artifact_info(p->a);
@@ -161,7 +161,7 @@ static int prediction_json(const struct predictions_what *p, const float *row, s
                     err);
 }
 
-int predictions_json(const struct predictions_what *p, struct buf *out, struct err *err)
+int predictions_json(const struct predictions *p, struct buf *out, struct err *err)
 {
     const struct artifact_info *info = artifact_info(p->a);
     float *all = predict_all(p, err);

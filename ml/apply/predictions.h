@@ -21,14 +21,14 @@ int predictions_header(struct buf *out, const struct artifact_info *info, struct
 int predictions_row(struct buf *out, const struct artifact_info *info, double threshold,
                     const float *p, struct err *err);
 
-struct predictions_what {
+struct predictions {
     const struct artifact *a;
     const struct frame *f;
     double threshold;
 };
 /* All rows of the frame: a whole CSV with its header, or the members "predictions" and, of classes,
  * "classes" and "probabilities" of a JSON object, without its braces. */
-int predictions_csv(const struct predictions_what *p, struct buf *out, struct err *err);
-int predictions_json(const struct predictions_what *p, struct buf *out, struct err *err);
+int predictions_csv(const struct predictions *p, struct buf *out, struct err *err);
+int predictions_json(const struct predictions *p, struct buf *out, struct err *err);
 
 #endif
