@@ -22,7 +22,7 @@
 enum { KEEP_MAX = 256 };
 
 struct predict_opts {
-    char *output, *keep, *missing_columns, *bad_cells, *threshold;
+    char *output, *keep, *missing_columns, *bad_cells, *threshold, *interval;
     bool json, no_header;
 };
 #define AT(f) offsetof(struct predict_opts, f)
@@ -31,8 +31,11 @@ static const struct conf_opt predict_table[] = {
     { "keep", CONF_STR, AT(keep), NULL, 0, 0,
       "columns of the table to write before the prediction, as they stand there: id,date" },
     { "threshold", CONF_STR, AT(threshold), NULL, 0, 0,
-      "of two classes, predict the positive one where its probability is above this (default "
-      "0.5)" },
+      "of two classes, predict the positive one where its probability is above this (default: the "
+      "model's own, 0.5 unless its metric asked for another)" },
+    { "interval", CONF_STR, AT(interval), NULL, 0, 0,
+      "of numbers, write two more columns, lower and upper, between which this share of the true "
+      "values is expected: 0.9" },
     { "missing_columns", CONF_STR, AT(missing_columns), "error", 0, 0,
       "what to do where the table lacks columns of the model: error, or missing to read them as "
       "missing in every row" },
@@ -52,7 +55,7 @@ struct predicting {
     /* the same rows with the columns to keep as text; NULL = none is kept */
     const struct frame *kept;
     const char *file; /* for errors */
-    double threshold;
+    struct predictions_how how;
     /* by the order of --keep: columns of `kept`, and the codes of a batch */
     int n_keep, keep[KEEP_MAX];
     int32_t *codes; /* [n_keep][PREDICTIONS_BATCH] */
@@ -68,7 +71,7 @@ static int write_header(struct buf *out, const struct predicting *c, struct err 
             rc = buf_adds(out, ",", err);
     }
     if (rc == 0)
-        rc = predictions_header(out, c->info, err);
+        rc = predictions_header(out, c->info, &c->how, err);
     return rc < 0 ? -1 : buf_adds(out, "\n", err);
 }
 
@@ -110,7 +113,7 @@ static int write_batch(struct buf *out, const struct predicting *c, struct artif
     for (int64_t i = 0; rc == 0 && i < n; i++) {
         rc = write_kept(out, c, i, err);
         if (rc == 0)
-            rc = predictions_row(out, c->info, c->threshold, p + i * artifact_outputs(c->a), err);
+            rc = predictions_row(out, c->info, &c->how, p + i * artifact_outputs(c->a), err);
     }
     return rc;
 }
@@ -165,7 +168,7 @@ static int kept_open(struct model_table *t, struct predicting *c, const struct p
 }
 
 static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
-                   struct err *err)
+                   const struct predictions_how *asked, struct err *err)
 {
     const struct model_rows_how how = { .no_header = o->no_header,
                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
@@ -175,7 +178,7 @@ static int predict(const struct artifact *a, const char *file, const struct pred
                               .a = a,
                               .info = artifact_info(a),
                               .file = file,
-                              .threshold = o->threshold ? strtod(o->threshold, NULL) : 0.5 };
+                              .how = *asked };
     char *names = mem_strdup(o->keep ? o->keep : "");
     int rc = 0;
 
@@ -196,22 +199,26 @@ static int predict(const struct artifact *a, const char *file, const struct pred
 }
 
 /* The first word that an option does not have; NULL = all are fine. */
-static const char *bad_word(const struct predict_opts *o)
+static const char *bad_word(const struct predict_opts *o, struct predictions_how *how)
 {
+    double *p = &how->threshold, *level = &how->interval;
+
     if (!str_eq(o->missing_columns, "error") && !str_eq(o->missing_columns, "missing"))
         return "--missing-columns is error or missing";
     if (!str_eq(o->bad_cells, "error") && !str_eq(o->bad_cells, "missing"))
         return "--bad-cells is error or missing";
-    char *end = NULL;
-    double p = o->threshold ? strtod(o->threshold, &end) : 0.5;
-    if (o->threshold && (end == o->threshold || *end || !(p >= 0 && p <= 1)))
+    *how = (struct predictions_how){ .threshold = (double)NAN };
+    if (o->threshold && (str_f64(o->threshold, p, NULL) < 0 || !(*p >= 0 && *p <= 1)))
         return "--threshold is a number from 0 to 1";
+    if (o->interval && (str_f64(o->interval, level, NULL) < 0 || !(*level > 0 && *level < 1)))
+        return "--interval is a number between 0 and 1, such as 0.9";
     return NULL;
 }
 
 int cmd_predict(const struct cmd *cmd, int argc, char **argv)
 {
     struct predict_opts o = { 0 };
+    struct predictions_how how;
     struct err err = { 0 };
     const char *op[CLI_MAX_OPERANDS];
     struct stdinfile input = { 0 };
@@ -222,7 +229,7 @@ int cmd_predict(const struct cmd *cmd, int argc, char **argv)
                        &n)) >= 0)
         goto out;
     rc = CLI_OK;
-    const char *bad = bad_word(&o);
+    const char *bad = bad_word(&o, &how);
     if (bad)
         rc = cli_usage(cmd, bad);
     else if (!(a = artifact_open(op[0], &err)))
@@ -231,9 +238,9 @@ int cmd_predict(const struct cmd *cmd, int argc, char **argv)
         puts(artifact_info(a)->schema_json);
     else if (n < 2)
         rc = cli_usage(cmd, "DATA.csv is missing");
-    else if (o.threshold && artifact_info(a)->task != ML_BINARY)
-        rc = cli_usage(cmd, "--threshold is for a target of two classes");
-    else if (stdinfile_take(&input, &op[1], &err) < 0 || predict(a, op[1], &o, &err) < 0)
+    else if (predictions_check(artifact_info(a), &how, "--threshold", "--interval", &err) < 0)
+        rc = cli_usage(cmd, err.text);
+    else if (stdinfile_take(&input, &op[1], &err) < 0 || predict(a, op[1], &o, &how, &err) < 0)
         rc = cli_fail(&err);
 out:
     stdinfile_end(&input);

@@ -30,7 +30,8 @@ static const struct conf_opt score_table[] = {
       "the column that holds the truth (default: the one that the model predicts)" },
     { "weights", CONF_STR, AT(weights), NULL, 0, 0, "a column that says how much each row counts" },
     { "threshold", CONF_STR, AT(threshold), NULL, 0, 0,
-      "of two classes, predict the positive one where its probability is above this (default 0.5)" },
+      "of two classes, predict the positive one where its probability is above this (default: the "
+      "model's own, 0.5 unless its metric asked for another)" },
     { "groups", CONF_I64, AT(groups), "10", 1, 1000,
       "groups of rows by prediction, in which it is compared with what happened" },
     { "missing_columns", CONF_STR, AT(missing_columns), "error", 0, 0,
@@ -168,6 +169,9 @@ static void print_classes(FILE *out, const json_t *report)
     }
     fputc('\n', out);
     table_print(t, out);
+    if (!isnan(real_at(report, "threshold")))
+        fprintf(out, "the positive class is predicted above a probability of %.4g\n",
+                real_at(report, "threshold"));
     if (json_array_size(classes) > CLASSES_ON_SCREEN)
         fprintf(out, "%zu more classes with --json\n",
                 json_array_size(classes) - CLASSES_ON_SCREEN);
@@ -189,6 +193,24 @@ static void print_residuals(FILE *out, const json_t *residuals)
             "75 %% %.5g, 95 %% %.5g\n",
             mean, real_at(quantiles, "0.05"), real_at(quantiles, "0.25"), real_at(quantiles, "0.5"),
             real_at(quantiles, "0.75"), real_at(quantiles, "0.95"));
+}
+
+static void print_intervals(FILE *out, const json_t *list)
+{
+    struct table *t = table_new((const char *const[]){ "interval", "inside", "mean width" }, 3);
+    size_t i;
+    json_t *row;
+    char text[80];
+
+    json_array_foreach(list, i, row)
+    {
+        print_score(json_object_get(row, "inside"), json_object_get(row, "se"), text, sizeof text);
+        table_cell(t, "%.4g", real_at(row, "level"));
+        table_cell(t, "%s", text);
+        cell_number(t, row, "width");
+    }
+    fputs("\nintervals of the model, and the share of rows inside:\n", out);
+    table_print(t, out);
 }
 
 static void print_calibration(FILE *out, const json_t *report)
@@ -245,6 +267,8 @@ static int write_report(FILE *out, void *ctx, struct err *err)
         print_classes(out, s->report);
     if (json_object_get(s->report, "residuals"))
         print_residuals(out, json_object_get(s->report, "residuals"));
+    if (json_object_get(s->report, "intervals"))
+        print_intervals(out, json_object_get(s->report, "intervals"));
     print_calibration(out, s->report);
     return 0;
 }
@@ -258,7 +282,9 @@ static int score(const struct artifact *a, const char *file, const struct score_
                                         .target = target,
                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
                                         .refuses_cells = str_eq(o->bad_cells, "error") };
-    const struct score_how report_how = { .threshold = threshold, .groups = (int)o->groups };
+    const struct score_how report_how = { .threshold = isnan(threshold)
+                                                       ? adjust_threshold(info->adjust)
+                                                       : threshold, .groups = (int)o->groups };
     struct scoring s = { .json = o->json };
     struct scored rows = { 0 };
     struct model_table t;
@@ -282,14 +308,12 @@ static int score(const struct artifact *a, const char *file, const struct score_
 /* What is wrong with the options; NULL = nothing. */
 static const char *bad_option(const struct score_opts *o, double *threshold)
 {
-    char *end = NULL;
-
     if (!str_eq(o->missing_columns, "error") && !str_eq(o->missing_columns, "missing"))
         return "--missing-columns is error or missing";
     if (!str_eq(o->bad_cells, "error") && !str_eq(o->bad_cells, "missing"))
         return "--bad-cells is error or missing";
-    *threshold = o->threshold ? strtod(o->threshold, &end) : 0.5;
-    if (o->threshold && (end == o->threshold || *end || !(*threshold >= 0 && *threshold <= 1)))
+    if (o->threshold && (str_f64(o->threshold, threshold, NULL) < 0 ||
+                         !(*threshold >= 0 && *threshold <= 1)))
         return "--threshold is a number from 0 to 1";
     return NULL;
 }
@@ -301,7 +325,7 @@ int cmd_score(const struct cmd *cmd, int argc, char **argv)
     const char *op[CLI_MAX_OPERANDS];
     struct stdinfile input = { 0 };
     struct artifact *a = NULL;
-    double threshold = 0.5;
+    double threshold = (double)NAN;
     int n = 0, rc;
 
     if ((rc = cli_args(cmd, score_table, ARRAY_LEN(score_table), &o, argc, argv, op, 2, 2, &n)) >=

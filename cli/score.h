@@ -20,6 +20,8 @@ struct score_how {
  *  "confusion": [[rows of true class i that are predicted as class j]] where there are at most
  *               SCORE_MAX_MATRIX classes, "confused": [{"true","predicted","rows"}] most first,
  *  "residuals": {"mean","se","quantiles": {"0.05": ..}} of truth less prediction,
+ *  "intervals": [{"level","inside","se","width"}] where the model has some,
+ *  "threshold": of two classes the one that was used,
  *  "calibration": {"of","groups": [{"rows","from","to","predicted","observed","se"}],
  *                  "error","intercept","slope"}}
  * with the parts that suit the task. NULL: err says why. */

@@ -252,6 +252,36 @@ static int add_residuals(struct reporting *r, struct err *err)
     return 0;
 }
 
+/* [{"level","inside","se","width"}]: the share of rows inside the model's intervals, and how wide these
+ * are in the mean. */
+static void add_intervals(struct reporting *r)
+{
+    static const double levels[] = { 0.5, 0.8, 0.9, 0.95 };
+    const struct adjust *a = r->info->adjust;
+    const struct scored *s = r->s;
+    json_t *list = json_array();
+
+    for (size_t k = 0; k < ARRAY_LEN(levels) && levels[k] <= adjust_most_level(a); k++) {
+        double inside = 0, all = 0, squares = 0, width = 0, lower = 0, upper = 0;
+        for (int64_t i = 0; i < s->n; i++) {
+            double w = weight_of(s, i);
+            adjust_interval(a, levels[k], (double)s->pred[i], &lower, &upper);
+            inside += s->y[i] >= lower && s->y[i] <= upper ? w : 0;
+            width += w * (upper - lower);
+            squares += w * w;
+            all += w;
+        }
+        double share = inside / all;
+        json_array_append_new(
+            list, json_pack("{s:f, s:o, s:o, s:o}", "level", levels[k], "inside", number(share),
+                            "se", number(sqrt(share * (1 - share) * squares) / all), "width",
+                            number(width / all)));
+    }
+    if (json_array_size(list) > 0)
+        json_object_set(r->out, "intervals", list);
+    json_decref(list);
+}
+
 /* ---- calibration ---- */
 
 static json_t *groups_json(const struct calibration *c, double shift)
@@ -351,6 +381,10 @@ json_t *score_report(const struct artifact_info *info, const struct scored *s,
         add_classes(&r);
     if (rc == 0 && info->task == ML_REGRESSION)
         rc = add_residuals(&r, err);
+    if (rc == 0 && info->task == ML_REGRESSION)
+        add_intervals(&r);
+    if (rc == 0 && info->task == ML_BINARY)
+        json_object_set_new(r.out, "threshold", number(how->threshold));
     if (rc == 0)
         rc = add_calibration(&r, err);
     mem_try_free(r.class);

@@ -268,7 +268,8 @@ struct ctl_predict {
     bool in_csv, out_csv;
     bool may_lack;    /* columns that the rows lack are missing, else an error */
     bool refuses;     /* cells that are no numbers are an error, else missing */
-    double threshold; /* of two classes; -1 = 0.5 */
+    double threshold; /* of two classes; -1 = the model's own */
+    double interval;  /* of numbers; 0 = none */
     const char *body; /* the rows; borrowed for the call */
     size_t n;
 };

@@ -4,7 +4,7 @@
  * waits for its answer.
  *
  * request  {op: predict | describe, sha256, path, input: json | csv, output: json | csv,
- *           may_lack, refuses, threshold}; the body holds the rows
+ *           may_lack, refuses, threshold, interval}; the body holds the rows
  * answer   {code, text, where}, code 0 = no error (base/err.h); {note}; the body holds the answer */
 #ifndef PROTO_PREDICT_H
 #define PROTO_PREDICT_H

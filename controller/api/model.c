@@ -40,6 +40,8 @@ int ctl_model_predict(struct ctl *ctl, int64_t by, const struct ctl_predict *ask
                      "may_lack", (int)ask->may_lack, "refuses", (int)ask->refuses);
     if (head && ask->threshold >= 0)
         json_object_set_new(head, "threshold", json_real(ask->threshold));
+    if (head && ask->interval > 0)
+        json_object_set_new(head, "interval", json_real(ask->interval));
     if (!head)
         return err_set(err, ERR_ARG, "the data folder's path is no UTF-8");
     return predict_ask(ctl, by, head, ask->body, ask->n, on_done, arg, err);

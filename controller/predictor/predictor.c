@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -22,15 +23,12 @@
 struct ask {
     const char *op, *sha256, *path, *input, *output;
     bool may_lack, refuses;
-    double threshold; /* NaN = not given */
-    bool has_threshold;
+    struct predictions_how how;
 };
 
 static int ask_read(struct ask *a, const json_t *head, struct err *err)
 {
-    int rc = 0;
-
-    *a = (struct ask){ .input = "json", .output = "json", .threshold = 0.5 };
+    *a = (struct ask){ .input = "json", .output = "json", .how = { .threshold = (double)NAN } };
     if (jsonx_str(head, NULL, "op", JSONX_REQUIRED, 20, &a->op, err) < 0 ||
         jsonx_str(head, NULL, "sha256", JSONX_REQUIRED, 64, &a->sha256, err) < 0 ||
         jsonx_str(head, NULL, "path", JSONX_REQUIRED, 1024, &a->path, err) < 0 ||
@@ -39,9 +37,9 @@ static int ask_read(struct ask *a, const json_t *head, struct err *err)
         jsonx_bool(head, NULL, "may_lack", JSONX_OPTIONAL, &a->may_lack, err) < 0 ||
         jsonx_bool(head, NULL, "refuses", JSONX_OPTIONAL, &a->refuses, err) < 0)
         return -1;
-    rc = jsonx_f64(head, NULL, "threshold", JSONX_OPTIONAL, &a->threshold, err);
-    a->has_threshold = rc == 1;
-    return rc < 0 ? -1 : 0;
+    if (jsonx_f64(head, NULL, "threshold", JSONX_OPTIONAL, &a->how.threshold, err) < 0)
+        return -1;
+    return jsonx_f64(head, NULL, "interval", JSONX_OPTIONAL, &a->how.interval, err) < 0 ? -1 : 0;
 }
 
 static int describe(const struct ask *ask, const struct artifact *a, struct buf *out,
@@ -96,13 +94,13 @@ static int predict(const struct predictor *me, const struct ask *ask, const stru
                                    .may_lack = ask->may_lack,
                                    .refuses = ask->refuses,
                                    .scratch = me->scratch };
-    struct predictions p = { .a = a, .threshold = ask->threshold };
+    struct predictions p = { .a = a, .how = ask->how };
     struct model_rows_notes notes;
     struct frame *f = NULL;
     int rc = -1;
 
-    if (ask->has_threshold && artifact_info(a)->task != ML_BINARY)
-        return err_at(err, "threshold", "is for a target of two classes");
+    if (predictions_check(artifact_info(a), &ask->how, "threshold", "interval", err) < 0)
+        return -1;
     p.f = f = rows_frame(&rows, &notes, err);
     if (!f)
         return -1;

@@ -46,9 +46,42 @@ static int best_class(const float *p, int k)
     return best;
 }
 
-static int predicted_class(const struct artifact_info *info, double threshold, const float *p)
+static int predicted_class(const struct artifact_info *info, const struct predictions_how *how,
+                           const float *p)
 {
+    double threshold = isnan(how->threshold) ? adjust_threshold(info->adjust) : how->threshold;
+
     return info->task == ML_BINARY ? (double)p[0] > threshold : best_class(p, info->n_classes);
+}
+
+int predictions_check(const struct artifact_info *info, const struct predictions_how *how,
+                      const char *threshold_name, const char *interval_name, struct err *err)
+{
+    double most = adjust_most_level(info->adjust);
+
+    if (!isnan(how->threshold) && info->task != ML_BINARY)
+        return err_at(err, threshold_name, "is for a target of two classes");
+    if (how->interval == 0)
+        return 0;
+    if (info->task != ML_REGRESSION)
+        return err_at(err, interval_name,
+                      "is for a target of numbers; classes have probabilities");
+    if (!(most > 0))
+        return err_at(err, interval_name,
+                      "the model has no intervals: its file is of an earlier version, or it was "
+                      "trained without rows held out");
+    if (how->interval > most)
+        return err_at(err, interval_name,
+                      "the %lld rows that were held out allow no interval of more than %.4g",
+                      (long long)info->adjust->intervals.rows, most);
+    return 0;
+}
+
+/* The interval around a prediction that is without its shift. */
+static void bounds_of(const struct artifact_info *info, const struct predictions_how *how, float p,
+                      double out[2])
+{
+    adjust_interval(info->adjust, how->interval, (double)p, &out[0], &out[1]);
 }
 
 static float probability(const struct artifact_info *info, const float *p, int k)
@@ -58,9 +91,10 @@ static float probability(const struct artifact_info *info, const float *p, int k
     return k == 1 ? p[0] : 1 - p[0];
 }
 
-int predictions_header(struct buf *out, const struct artifact_info *info, struct err *err)
+int predictions_header(struct buf *out, const struct artifact_info *info,
+                       const struct predictions_how *how, struct err *err)
 {
-    int rc = buf_adds(out, "prediction", err);
+    int rc = buf_adds(out, how->interval > 0 ? "prediction,lower,upper" : "prediction", err);
 
     for (int k = 0; rc == 0 && info->task != ML_REGRESSION && k < info->n_classes; k++) {
         rc = buf_adds(out, ",", err);
@@ -70,15 +104,30 @@ int predictions_header(struct buf *out, const struct artifact_info *info, struct
     return rc;
 }
 
-int predictions_row(struct buf *out, const struct artifact_info *info, double threshold,
-                    const float *p, struct err *err)
+static int number_row(struct buf *out, const struct artifact_info *info,
+                      const struct predictions_how *how, float p, struct err *err)
 {
+    double shift = target_shift(&info->unit), at[2];
     char text[40];
 
+    if (buf_adds(out, number_text((double)p, shift, text), err) < 0)
+        return -1;
+    if (how->interval > 0) {
+        bounds_of(info, how, p, at);
+        for (int k = 0; k < 2; k++) {
+            if (buf_addf(out, err, ",%s", number_text(at[k], shift, text)) < 0)
+                return -1;
+        }
+    }
+    return buf_adds(out, "\n", err);
+}
+
+int predictions_row(struct buf *out, const struct artifact_info *info,
+                    const struct predictions_how *how, const float *p, struct err *err)
+{
     if (info->task == ML_REGRESSION)
-        return buf_addf(out, err, "%s\n",
-                        number_text((double)p[0], target_shift(&info->unit), text));
-    int rc = predictions_cell(out, "", info->classes[predicted_class(info, threshold, p)], err);
+        return number_row(out, info, how, p[0], err);
+    int rc = predictions_cell(out, "", info->classes[predicted_class(info, how, p)], err);
     for (int k = 0; rc == 0 && k < info->n_classes; k++)
         rc = buf_addf(out, err, ",%.9g", (double)probability(info, p, k));
     return rc < 0 ? -1 : buf_adds(out, "\n", err);
@@ -108,12 +157,12 @@ int predictions_csv(const struct predictions *p, struct buf *out, struct err *er
 {
     const struct artifact_info *info = artifact_info(p->a);
     float *all = predict_all(p, err);
-    int rc = all ? predictions_header(out, info, err) : -1;
+    int rc = all ? predictions_header(out, info, &p->how, err) : -1;
 
     if (rc == 0)
         rc = buf_adds(out, "\n", err);
     for (int64_t i = 0; rc == 0 && i < p->f->rows; i++)
-        rc = predictions_row(out, info, p->threshold, all + i * artifact_outputs(p->a), err);
+        rc = predictions_row(out, info, &p->how, all + i * artifact_outputs(p->a), err);
     mem_try_free(all);
     return rc;
 }
@@ -154,11 +203,36 @@ static int prediction_json(const struct predictions *p, const float *row, struct
     char text[40];
 
     if (info->task != ML_REGRESSION)
-        return json_text_str(out, info->classes[predicted_class(info, p->threshold, row)], err);
+        return json_text_str(out, info->classes[predicted_class(info, &p->how, row)], err);
     return buf_adds(out,
                     isfinite(row[0]) ? number_text((double)row[0], target_shift(&info->unit), text)
                                      : "null",
                     err);
+}
+
+/* ,"interval":0.9,"lower":[..],"upper":[..] */
+static int intervals_json(const struct predictions *p, const float *all, struct buf *out,
+                          struct err *err)
+{
+    static const char *const names[] = { "lower", "upper" };
+    const struct artifact_info *info = artifact_info(p->a);
+    int rc = buf_addf(out, err, ",\"interval\":%.9g", p->how.interval);
+    double at[2];
+    char text[40];
+
+    for (int k = 0; k < 2; k++) {
+        if (rc == 0)
+            rc = buf_addf(out, err, ",\"%s\":[", names[k]);
+        for (int64_t i = 0; rc == 0 && i < p->f->rows; i++) {
+            bounds_of(info, &p->how, all[i], at);
+            rc = buf_addf(
+                out, err, "%s%s", i > 0 ? "," : "",
+                isfinite(at[k]) ? number_text(at[k], target_shift(&info->unit), text) : "null");
+        }
+        if (rc == 0)
+            rc = buf_adds(out, "]", err);
+    }
+    return rc;
 }
 
 int predictions_json(const struct predictions *p, struct buf *out, struct err *err)
@@ -176,6 +250,8 @@ int predictions_json(const struct predictions *p, struct buf *out, struct err *e
         rc = buf_adds(out, "]", err);
     if (rc == 0 && info->task != ML_REGRESSION)
         rc = classes_json(info, out, err) < 0 ? -1 : probabilities_json(p, all, out, err);
+    if (rc == 0 && p->how.interval > 0)
+        rc = intervals_json(p, all, out, err);
     mem_try_free(all);
     return rc;
 }

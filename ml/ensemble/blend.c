@@ -11,7 +11,7 @@
 
 /* STEPS, BAGS: measured on the shared tables, docs/measurements/2026-11-23.md. PARTS: the folds are
  * judged in at most so many parts. BLOCKS: of each fold, left out one after another. */
-enum { STEPS = 25, BAGS = 4, PARTS = 5, BLOCKS = 8, FOLDS = PREDICTIONS_MOST_FOLDS };
+enum { STEPS = 25, BAGS = 4, PARTS = ADJUST_PARTS, BLOCKS = 8, FOLDS = PREDICTIONS_MOST_FOLDS };
 
 struct blending {
     const struct predictions *const *models;
@@ -112,12 +112,58 @@ static void gain_of(struct blending *b, struct blend *out)
     out->gain_se = all > 0 ? sqrt(var) / all : (double)NAN;
 }
 
-/* ---- selection ---- */
+/* ---- adjustments ---- */
 
 static int part_of(const struct blending *b, int fold)
 {
     return fold % MIN(b->first->folds, PARTS);
 }
+
+/* Learns from every so-many-th of the held-out rows p[held.n][outputs]. */
+static int learn(const struct blending *b, const float *p, struct adjust *all, struct adjust *part,
+                 struct err *err)
+{
+    const struct predictions *f = b->first;
+    size_t k = (size_t)f->outputs;
+    int64_t every = (f->held.n * f->outputs + ADJUST_VALUES - 1) / ADJUST_VALUES, n = 0;
+
+    for (int64_t i = 0; i < f->held.n; i += every, n++) {
+        memmove(b->p + (size_t)n * k, p + (size_t)i * k, k * sizeof *p);
+        b->y[n] = f->held.y[i];
+        b->weight[n] = f->held.weight ? f->held.weight[i] : 1;
+        b->use[n] = (uint8_t)part_of(b, f->held.fold[i]);
+    }
+    const struct adjust_rows rows = { .task = f->task,
+                                      .metric = f->metric,
+                                      .outputs = f->outputs,
+                                      .classes = f->classes,
+                                      .n = n,
+                                      .p = b->p,
+                                      .y = b->y,
+                                      .weight = f->held.weight ? b->weight : NULL,
+                                      .part = b->use,
+                                      .parts = MIN(f->folds, PARTS) };
+    return adjust_fit(&rows, all, part, err);
+}
+
+/* Adjusts p in place, each row by what the rows of other parts taught. all: what ships. */
+static int adjust_held(const struct blending *b, float *p, struct adjust *all, struct err *err)
+{
+    const struct predictions *f = b->first;
+    struct adjust part[ADJUST_PARTS];
+    int rc = learn(b, p, all, part, err);
+
+    for (int64_t i = 0; i < f->held.n && rc == 0; i++) {
+        const struct adjust *a = &part[part_of(b, f->held.fold[i])];
+        adjust_probabilities(a, p + i * f->outputs, 1);
+        adjust_decide(a, f->metric, f->task, p + i * f->outputs, 1);
+    }
+    for (int k = 0; k < ADJUST_PARTS; k++)
+        adjust_fini(&part[k]);
+    return rc;
+}
+
+/* ---- selection ---- */
 
 static int select_without(const struct blending *b, int part, double *weight, struct err *err)
 {
@@ -182,20 +228,43 @@ static int best_without(const struct blending *b, const double *sizes, int part)
     return best;
 }
 
+/* Fills b->scores. Where a threshold decides about the metric, each model has its own. Overwrites
+ * b->single. */
+static int score_models(struct blending *b, double *sizes, struct err *err)
+{
+    const struct predictions *f = b->first;
+    size_t floats = (size_t)(f->held.n * f->outputs);
+    bool is_decided = adjust_decides(f->metric, f->task);
+    double se = 0;
+
+    for (int m = 0; m < b->n; m++) {
+        const float *p = b->models[m]->held.p;
+        struct adjust all = { 0 };
+        if (is_decided) {
+            memcpy(b->single, p, floats * sizeof *p);
+            if (adjust_held(b, b->single, &all, err) < 0)
+                return -1;
+            p = b->single;
+        }
+        adjust_fini(&all);
+        for (int k = 0; k < f->folds; k++) {
+            double *v = &b->scores[m * f->folds + k];
+            if (fold_score(b, p, k, -1, v, &se, &sizes[k]) < 0)
+                *v = (double)NAN;
+        }
+    }
+    return 0;
+}
+
 /* Fills b->ensemble and b->single part by part. */
 static int nest(struct blending *b, struct err *err)
 {
     const struct predictions *f = b->first;
-    double weight[GREEDY_MOST_MODELS], sizes[FOLDS] = { 0 }, se = 0;
+    double weight[GREEDY_MOST_MODELS], sizes[FOLDS] = { 0 };
     size_t row = (size_t)f->outputs;
 
-    for (int m = 0; m < b->n; m++) {
-        for (int k = 0; k < f->folds; k++) {
-            double *v = &b->scores[m * f->folds + k];
-            if (fold_score(b, b->models[m]->held.p, k, -1, v, &se, &sizes[k]) < 0)
-                *v = (double)NAN;
-        }
-    }
+    if (score_models(b, sizes, err) < 0)
+        return -1;
     for (int part = 0; part < MIN(f->folds, PARTS); part++) {
         int best = best_without(b, sizes, part);
         if (select_without(b, part, weight, err) < 0)
@@ -230,6 +299,8 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
         }
         p[i] = (float)sum;
     }
+    adjust_probabilities(&out->adjust, p, t->n);
+    adjust_decide(&out->adjust, b->first->metric, b->first->task, p, t->n);
     if (metric_score_weighted(b->first->metric, b->first->task, p, t->y, t->weight, t->n,
                               MAX(b->first->classes, 1), &out->test, &out->test_se, NULL) < 0)
         out->test = out->test_se = (double)NAN;
@@ -239,7 +310,17 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
 
 static int blend(struct blending *b, struct blend *out, struct err *err)
 {
-    if (nest(b, err) < 0 || select_without(b, -1, out->weight, err) < 0)
+    struct adjust single = { 0 };
+    int rc = nest(b, err);
+
+    if (rc == 0)
+        rc = select_without(b, -1, out->weight, err);
+    if (rc == 0)
+        rc = adjust_held(b, b->single, &single, err);
+    if (rc == 0)
+        rc = adjust_held(b, b->ensemble, &out->adjust, err);
+    adjust_fini(&single);
+    if (rc < 0)
         return -1;
     for (int m = 0; m < b->n; m++)
         out->members += out->weight[m] > 0;
@@ -248,6 +329,11 @@ static int blend(struct blending *b, struct blend *out, struct err *err)
     gain_of(b, out);
     out->is_better = out->members > 1 && out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
     return test_score(b, out, err);
+}
+
+void blend_fini(struct blend *b)
+{
+    adjust_fini(&b->adjust);
 }
 
 int blend_make(const struct predictions *const *models, int n, int most, uint64_t seed,

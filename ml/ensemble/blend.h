@@ -10,6 +10,7 @@
 #ifndef ML_ENSEMBLE_BLEND_H
 #define ML_ENSEMBLE_BLEND_H
 
+#include "ml/adjust/adjust_fit.h"
 #include "ml/ensemble/greedy.h"
 
 #define BLEND_MARGIN 0.25
@@ -24,6 +25,9 @@ struct blend {
      * that */
     double gain, gain_se;
     bool is_better;
+    /* What is done to its outputs. The scores are of adjusted outputs, each row's by what other rows
+     * taught (ml/adjust/adjust_fit.h). */
+    struct adjust adjust;
     /* of the ensemble on the test rows; NaN = there are none */
     double test, test_se;
 };
@@ -32,5 +36,7 @@ struct blend {
  * most: members at most. Fails without memory, or where models do not match. */
 int blend_make(const struct predictions *const *models, int n, int most, uint64_t seed,
                struct blend *out, struct err *err);
+/* Frees what *b holds; to be called also after an error. */
+void blend_fini(struct blend *b);
 
 #endif

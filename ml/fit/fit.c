@@ -250,6 +250,7 @@ void fit_trial_close(struct fit_trial *t)
 {
     if (!t)
         return;
+    fit_adjust_free(t);
     fit_run_free(t, t->run);
     fit_run_free(t, t->before);
     for (int f = 0; f < t->folds; f++) {

@@ -52,6 +52,8 @@ static double score_without(const struct fit_trial *t, const struct fit_run *r, 
             continue;
         memcpy(rest->pred + n * width, r->best[fold] + i * width,
                (size_t)width * sizeof *rest->pred);
+        fit_adjust_rows(t, fold, i, rest->pred + n * width, 1);
+        fit_adjust_decide(t, fold, i, rest->pred + n * width, 1);
         if (t->weight[fold])
             rest->weight[n] = t->weight[fold][i];
         rest->y[n++] = t->y[fold][i];
@@ -100,43 +102,32 @@ static void centre(double *out, int n, double score)
         out[i] += score - mean;
 }
 
-/* After a checkpoint the predictions of the chosen step are made again. */
-static int predict_chosen(const struct fit_trial *t, struct fit_run *r, const struct fit_choice *c)
-{
-    int64_t step = fit_point_step(r, c->best);
-
-    for (int f = 0; f < c->folds; f++) {
-        if (isnan(r->values[c->best * SPLIT_MAX_FOLDS + f].score))
-            return -1;
-        if (r->best_step[f] == step)
-            continue;
-        if (t->is_shipped || fit_predict_held(t, r, f, step, r->best[f], NULL) < 0)
-            return -1;
-        r->best_step[f] = step;
-    }
-    return 0;
-}
-
 int fit_trial_blocks(struct fit_trial *t, double *out)
 {
     struct fit_run *r;
     struct fit_choice c;
     struct rest rest = { 0 };
     int64_t most = 0;
-    double score, se;
+    double score, se, first;
     int n = 0;
 
     if (fit_result_run(t, &r, &c) < 0)
         return 0;
     int blocks = blocks_of(t, &c);
-    if (blocks == 0 || blocks * c.folds < 2 || predict_chosen(t, r, &c) < 0)
+    if (blocks == 0 || blocks * c.folds < 2)
+        return 0;
+    for (int f = 0; f < c.folds; f++) {
+        if (isnan(r->values[c.best * SPLIT_MAX_FOLDS + f].score))
+            return 0;
+    }
+    if (fit_predict_chosen(t, r, &c, NULL) < 0 ||
+        fit_final_score(t, r, &c, &score, &se, &first, NULL) < 0)
         return 0;
     for (int f = 0; f < c.folds; f++)
         most = MAX(most, t->rows[f].n_held);
     if (rest_open(&rest, most, t->d->n_outputs)) {
         for (int f = 0; f < c.folds; f++, n += blocks)
             fold_blocks(t, r, c.best, f, blocks, &rest, out + n);
-        fit_cross_score(t, r, &c, &score, &se);
         centre(out, n, score);
     }
     rest_close(&rest);

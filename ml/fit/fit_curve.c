@@ -154,24 +154,32 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
  * 2006, describe the optimism that this removes). With one fold there are no others: the chosen
  * point is used. The folds' standard errors are added as those of independent samples: se =
  * sqrt(sum (w se)^2) / sum w. */
+int fit_cross_point(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                    int fold)
+{
+    int group = group_of(r), first = group ? c->best - c->best % group : 0,
+        end = group ? first + group : c->points, best = c->folds > 1 ? first : c->best;
+    double top = (double)NAN;
+
+    for (int p = first; p < end && c->folds > 1; p++) {
+        double v = fit_fold_mean(t, r, p, c->folds, fold);
+        if (fit_is_better(t, v, top)) {
+            top = v;
+            best = p;
+        }
+    }
+    return best;
+}
+
 void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
                      double *score, double *se)
 {
     double sum = 0, square = 0, weight = 0;
-    int group = group_of(r);
 
     for (int f = 0; f < c->folds; f++) {
-        int first = group ? c->best - c->best % group : 0, end = group ? first + group : c->points,
-            best = c->folds > 1 ? first : c->best;
-        double top = (double)NAN, w = t->size[f];
-        for (int p = first; p < end && c->folds > 1; p++) {
-            double v = fit_fold_mean(t, r, p, c->folds, f);
-            if (fit_is_better(t, v, top)) {
-                top = v;
-                best = p;
-            }
-        }
-        const struct fit_value *v = &r->values[best * SPLIT_MAX_FOLDS + f];
+        const struct fit_value *v =
+            &r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f];
+        double w = t->size[f];
         if (isnan(v->score))
             continue;
         sum += w * v->score;

@@ -10,6 +10,7 @@
  * fit_result.c    the result, progress, out-of-fold predictions
  * fit_together.c  several trials in the launches of one
  * fit_curve.c     points: metrics of folds, the end by patience, the chosen step, the score
+ * fit_adjust.c    calibration, threshold and intervals, and the score with them
  * fit_memory.c    bytes held, and bytes to come
  * fit_save.c      checkpoints
  * fit_ship.c      the model file, test score, refit
@@ -17,6 +18,7 @@
 #ifndef ML_FIT_FIT_PRIVATE_H
 #define ML_FIT_FIT_PRIVATE_H
 
+#include "ml/adjust/adjust_fit.h"
 #include "ml/fit/fit.h"
 #include "ml/model/fold_rows.h"
 #include "ml/model/model.h"
@@ -67,6 +69,19 @@ struct fit_choice {
     double select;
 };
 
+/* fit_adjust.c: what is done to the outputs, and the score with that. */
+struct fit_adjust {
+    /* the result that it is of */
+    const struct fit_run *run;
+    int level, point, folds;
+    /* it was learnt from every so-many-th row */
+    int64_t every;
+    struct adjust all, part[ADJUST_PARTS];
+    /* the score is another one with it; of the first fold alone, too */
+    bool has_score;
+    double score, se, first_score;
+};
+
 struct fit_trial {
     /* The problem as it was given, and as the trial's parameters want it prepared: the same, or a
      * variant (ml/model/variant.h). */
@@ -98,6 +113,8 @@ struct fit_trial {
     double test_score, test_se;
     /* fit_trial_keeps; NULL = nobody wants them */
     struct predictions *keeps;
+    /* NULL = not asked for yet */
+    struct fit_adjust *adjust;
     /* The model file was written and the lanes are closed: only results remain. */
     bool is_shipped;
     /* fit_forecast.growth, measured before the lanes were closed */
@@ -119,6 +136,9 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
 /* The cross-fitted score and its standard error; NaN when the metric is undefined on all folds. */
 void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
                      double *score, double *se);
+/* The point at which a fold is scored: the best one by the other folds. */
+int fit_cross_point(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                    int fold);
 /* Compares by the selection metric; NaN is worse than every number. */
 bool fit_is_better(const struct fit_trial *t, double a, double b);
 /* Row-weighted mean of the selection metric over the first `folds` folds, leaving out fold
@@ -172,6 +192,23 @@ int fit_predict_held(const struct fit_trial *t, const struct fit_run *r, int fol
 /* Records the point for the folds that have reached it. When it is the best so far, its predictions
  * are kept. */
 int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err);
+
+/* fit_adjust.c */
+/* Learns the adjustments of the result of r and c, unless t->adjust is of it already or the lanes are
+ * closed. */
+int fit_adjust_make(struct fit_trial *t, struct fit_run *r, const struct fit_choice *c,
+                    struct err *err);
+void fit_adjust_free(struct fit_trial *t);
+/* Brings r->best of the folds to the chosen step. */
+int fit_predict_chosen(const struct fit_trial *t, struct fit_run *r, const struct fit_choice *c,
+                       struct err *err);
+/* The score that is reported, with adjustments where they change it; *first: of the first fold. */
+int fit_final_score(struct fit_trial *t, struct fit_run *r, const struct fit_choice *c,
+                    double *value, double *se, double *first, struct err *err);
+/* Adjusts the predictions of a fold's held-out rows [from, from + n) in place, each by what the rows of
+ * other parts taught; and turns them into classes where a threshold decides about the metric. */
+void fit_adjust_rows(const struct fit_trial *t, int fold, int64_t from, float *p, int64_t n);
+void fit_adjust_decide(const struct fit_trial *t, int fold, int64_t from, float *p, int64_t n);
 
 /* fit_keep.c */
 /* Fills t->keeps with the held-out rows; it stays empty where a fold was not fitted. */

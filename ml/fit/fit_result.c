@@ -77,9 +77,9 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
     out->level = t->level;
     out->cut = t->is_cut;
     out->folds = c.folds;
-    fit_cross_score(t, r, &c, &out->score, &out->se);
+    if (fit_final_score(t, r, &c, &out->score, &out->se, &out->first_score, err) < 0)
+        return -1;
     out->select = c.select;
-    out->first_score = r->values[c.best * SPLIT_MAX_FOLDS].score;
     out->steps = fit_point_step(r, c.best);
     memcpy(out->free_params, t->params, sizeof out->free_params);
     t->f->choose(out->free_params, fit_own_level(t, r->level), out->steps);
@@ -125,15 +125,11 @@ int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
     for (int64_t i = 0; i < t->d->rows * k; i++)
         out[i] = NAN;
-    int64_t step = fit_point_step(r, c.best);
+    /* The buffer of the best point may be of another step after a checkpoint or a fall-back: then
+     * the rows are predicted again. */
+    if (fit_predict_chosen(t, r, &c, err) < 0)
+        return -1;
     for (int f = 0; f < c.folds; f++) {
-        /* The buffer of the best point may be of another step after a checkpoint or a fall-back:
-         * then predict again. */
-        if (r->best_step[f] != step) {
-            if (fit_predict_held(t, r, f, step, r->best[f], err) < 0)
-                return -1;
-            r->best_step[f] = step;
-        }
         for (int64_t i = 0; i < t->rows[f].n_held; i++)
             memcpy(out + t->rows[f].held[i] * k, r->best[f] + i * k, (size_t)k * sizeof *out);
     }

@@ -89,8 +89,8 @@ static int importance_of(const struct ml_data *d, const struct model_ops *ops, i
 
 /* Writes the model file from the bytes of its fold models. */
 static int artifact_make(const struct ml_data *d, const struct family *f, const double *params,
-                         double score, double se, int n_models, struct buf *models, struct buf *out,
-                         struct err *err)
+                         const struct adjust *adjust, double score, double se, int n_models,
+                         struct buf *models, struct buf *out, struct err *err)
 {
     struct artifact_parts p = {
         .task = d->spec.task,
@@ -102,6 +102,7 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .score = score,
         .score_se = se,
         .unit = d->unit,
+        .adjust = adjust,
         .frame = d->spec.frame,
         .prep = d->prep,
         .monotone = d->monotone,
@@ -150,11 +151,14 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
     struct buf models[SPLIT_MAX_FOLDS];
     struct fit_run *r;
     struct fit_choice c;
-    double score, se, params[FAMILY_MAX_PARAMS];
+    double score, se, first, params[FAMILY_MAX_PARAMS];
     int rc = 0, n;
 
     if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
+    if (fit_adjust_make(t, r, &c, err) < 0 ||
+        fit_final_score(t, r, &c, &score, &se, &first, err) < 0)
+        return -1;
     CHECK(c.folds <= r->n_lanes);
     n = shipped_folds(t, &c);
     for (int f = 0; f < n; f++) {
@@ -169,11 +173,10 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
         if (held >= GIVE_BACK_BYTES)
             mem_give_back();
     }
-    fit_cross_score(t, r, &c, &score, &se);
     memcpy(params, t->params, sizeof params);
     t->f->choose(params, fit_own_level(t, r->level), fit_point_step(r, c.best));
     if (rc == 0)
-        rc = artifact_make(t->d, t->f, params, score, se, n, models, out, err);
+        rc = artifact_make(t->d, t->f, params, &t->adjust->all, score, se, n, models, out, err);
     for (int f = 0; f < n; f++)
         buf_fini(&models[f]);
     return rc;
@@ -309,7 +312,7 @@ static int test_add(const struct ml_data *d, struct test_rows *t, const struct a
 
 /* The score of everything that was added. NaN when there are no test rows, or the metric is
  * undefined on them. Overwrites t->y and t->weight. keeps: takes the rows over; NULL = they go. */
-static int test_score(const struct ml_data *d, struct test_rows *t, int n_models,
+static int test_score(const struct ml_data *d, struct test_rows *t, const struct artifact *a,
                       struct predicted_rows *keeps, double *score, double *se, struct err *err)
 {
     int64_t n = 0, width = t->n * d->n_outputs;
@@ -321,7 +324,7 @@ static int test_score(const struct ml_data *d, struct test_rows *t, int n_models
     if (!pred)
         return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
     for (int64_t i = 0; i < width; i++)
-        pred[i] = (float)(t->sum[i] / n_models);
+        pred[i] = (float)(t->sum[i] / artifact_info(a)->n_models);
     for (int64_t i = 0; i < t->frame->rows; i++) {
         if (isnan(t->y[i]))
             continue;
@@ -329,10 +332,14 @@ static int test_score(const struct ml_data *d, struct test_rows *t, int n_models
             t->weight[n] = t->weight[i];
         t->y[n++] = t->y[i];
     }
+    bool is_decided = adjust_decides(d->spec.metric, d->spec.task);
+    adjust_decide(artifact_info(a)->adjust, d->spec.metric, d->spec.task, pred, n);
     if (metric_score_weighted(d->spec.metric, d->spec.task, pred, t->y, t->weight, n,
                               MAX(d->n_classes, 1), score, se, NULL) < 0)
         *score = *se = (double)NAN;
     if (keeps) {
+        for (int64_t i = 0; i < width && is_decided; i++)
+            pred[i] = (float)(t->sum[i] / artifact_info(a)->n_models);
         *keeps = (struct predicted_rows){ .n = n, .y = t->y, .weight = t->weight, .p = pred };
         t->y = t->weight = NULL;
         return 0;
@@ -400,7 +407,7 @@ static int artifact_test(const struct ml_data *d, const struct buf *bytes,
     }
     if (timed < n)
         out->ns_row = 0;
-    rc = test_score(d, &t, n, keeps, &out->score, &out->se, err);
+    rc = test_score(d, &t, a, keeps, &out->score, &out->se, err);
 out:
     test_close(&t);
     artifact_close(a);
@@ -444,7 +451,7 @@ int fit_trial_ship(struct fit_trial *t, struct buf *out, struct err *err)
     t->growth = fit_trial_growth(t);
     if (fit_result_run(t, &r, &c) < 0)
         return err_set(err, ERR_CONFLICT, "%s: no level was reached yet", t->f->name);
-    if (t->keeps && fit_keep_held(t, err) < 0)
+    if (fit_adjust_make(t, r, &c, err) < 0 || (t->keeps && fit_keep_held(t, err) < 0))
         return -1;
     t->is_shipped = true;
     fit_run_close_lanes(t, r == t->run ? t->before : t->run);
@@ -519,7 +526,7 @@ static int refit(struct ml_data *d, const struct family *f, const double *params
     f->choose(chosen, f->levels, steps);
     ops->close(&l);
     l.state = NULL;
-    if (artifact_make(d, f, chosen, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
+    if (artifact_make(d, f, chosen, NULL, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
         (has_test_rows(d) && artifact_test(d, out, NULL, got, err) < 0))
         goto out;
     rc = 0;

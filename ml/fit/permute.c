@@ -52,6 +52,7 @@ static int score_of(struct shuffled *t, double *score, struct err *err)
     if (n == 0)
         return err_set(err, ERR_ARG, "no row has a target that the model knows");
     double se = 0;
+    adjust_decide(t->info->adjust, t->metric, t->info->task, t->pred, n);
     return metric_score(t->metric, t->info->task, t->pred, t->kept_y, n, MAX(t->info->n_classes, 1),
                         score, &se, err);
 }

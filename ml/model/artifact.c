@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "ml/model/artifact_private.h"
+#include "ml/model/explain_adjust.h"
 #include "ml/model/model.h"
 #include "ml/model/models.h"
 
@@ -80,8 +81,8 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
         view_f64(in, &a->info.score, err) < 0 || view_f64(in, &a->info.score_se, err) < 0 ||
         view_u32(in, &n, err) < 0)
         return -1;
-    bool has_unit = (task & ARTIFACT_UNIT) != 0;
-    task &= (uint8_t)~ARTIFACT_UNIT;
+    bool has_unit = (task & ARTIFACT_UNIT) != 0, is_adjusted = (task & ARTIFACT_ADJUST) != 0;
+    task &= (uint8_t) ~(ARTIFACT_UNIT | ARTIFACT_ADJUST);
     bool fits = task == ML_BINARY       ? n == 2
                 : task == ML_MULTICLASS ? n >= 2
                                         : task == ML_REGRESSION && n == 0;
@@ -95,8 +96,11 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
     }
     a->n_outputs = task == ML_MULTICLASS ? (int)n : 1;
     a->info.task = (enum ml_task)task;
-    if (read_unit(a, in, has_unit, err) < 0 || readings_load(&a->readings, in, err) < 0)
+    if (read_unit(a, in, has_unit, err) < 0 ||
+        (is_adjusted && adjust_load(&a->adjust, a->info.task, a->n_outputs, in, err) < 0) ||
+        readings_load(&a->readings, in, err) < 0)
         return -1;
+    a->info.adjust = &a->adjust;
     return in->pos == in->len ? 0 : broken(err, "bytes after its description");
 }
 
@@ -252,6 +256,7 @@ void artifact_close(struct artifact *a)
     mem_free(a->metric);
     mem_try_free(a->schema);
     readings_fini(&a->readings);
+    adjust_fini(&a->adjust);
     prep_free(a->prep);
     mem_free(a);
 }
@@ -320,7 +325,11 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
     for (int m = 0; m < a->n_models && rc == 0; m++) {
         rc = a->ops->predict(a->models[m], v->rows, from, n, one, err);
         for (size_t i = 0; i < width && rc == 0; i++)
-            sum[i] += (double)target_back(&a->info.unit, one[i]);
+            one[i] = target_back(&a->info.unit, one[i]);
+        if (rc == 0)
+            adjust_probabilities(&a->adjust, one, n);
+        for (size_t i = 0; i < width && rc == 0; i++)
+            sum[i] += (double)one[i];
     }
     for (size_t i = 0; i < width && rc == 0; i++)
         out[i] = (float)(sum[i] / a->n_models);
@@ -389,6 +398,7 @@ int artifact_weights(const struct artifact *a, double *out, struct err *err)
             out[i] += one[i] / a->n_models;
     }
     mem_try_free(one);
+    explain_adjust_weights(&a->adjust, out, artifact_outputs(a), prep_width(a->prep));
     return 0;
 }
 
@@ -399,6 +409,26 @@ enum explain_link artifact_link(const struct artifact *a)
     return a->ops->explain_link ? a->ops->explain_link(a->models[0]) : EXPLAIN_SAME;
 }
 
+/* One model's values, as its calibration has them. */
+static int explain_model(const struct artifact *a, int m, const struct explain_rows *rows,
+                         double *out, struct err *err)
+{
+    size_t values = (size_t)rows->n * (size_t)a->n_outputs;
+    float *p = NULL;
+    int rc = a->ops->explain(a->models[m], a->prep, rows, out, err);
+
+    if (rc == 0 && a->adjust.classes > 0) {
+        p = mem_try_alloc((values + 1) * sizeof *p);
+        rc = p ? a->ops->predict(a->models[m], rows->v, rows->from, rows->n, p, err)
+               : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)rows->n);
+    }
+    if (rc == 0)
+        rc = explain_adjust(&a->adjust, artifact_link(a), rows->of, p, prep_inputs(a->prep),
+                            rows->n, out, err);
+    mem_try_free(p);
+    return rc;
+}
+
 /* By input: out[n][inputs + 1]. */
 static int explain_inputs(const struct artifact *a, const struct explain_rows *rows, double *out,
                           struct err *err)
@@ -407,7 +437,7 @@ static int explain_inputs(const struct artifact *a, const struct explain_rows *r
     size_t width = (size_t)n * ((size_t)prep_inputs(a->prep) + 1);
 
     if (a->n_models == 1)
-        return a->ops->explain(a->models[0], a->prep, rows, out, err);
+        return explain_model(a, 0, rows, out, err);
     double *one = mem_try_alloc((width + 1) * sizeof(*one));
     struct explain_sums *sums = mem_try_zalloc((size_t)(n + 1) * sizeof(*sums));
     int rc =
@@ -416,7 +446,7 @@ static int explain_inputs(const struct artifact *a, const struct explain_rows *r
 
     memset(out, 0, width * sizeof(*out));
     for (int m = 0; m < a->n_models && rc == 0; m++) {
-        rc = a->ops->explain(a->models[m], a->prep, rows, one, err);
+        rc = explain_model(a, m, rows, one, err);
         if (rc == 0)
             explain_bag_add(link, one, prep_inputs(a->prep), n, sums, out);
     }

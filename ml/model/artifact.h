@@ -17,6 +17,10 @@
  * infinite), then of each its weight, length and bytes, which are a whole model file. It
  * predicts the weighted mean of what they predict.
  *
+ * Format 4 is any of these with adjustments of the outputs (ml/adjust/adjust.h) in info. Probabilities
+ * are calibrated model by model before the mean is taken, because single models is what they were
+ * learnt from; of an ensemble the weighted mean is. A file without adjustments keeps its lower format.
+ *
  * The bytes are a pure function of the fitted parts: no time, host, path or duration. Called by
  * fit/, the worker, the CLI. */
 #ifndef ML_MODEL_ARTIFACT_H
@@ -24,6 +28,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "ml/adjust/adjust.h"
 #include "ml/metric/metric.h"
 #include "ml/model/artifact_head.h"
 #include "ml/model/readings.h"
@@ -47,6 +52,8 @@ struct artifact_info {
     /* the score from validation and its standard error; NaN = none */
     double score, score_se;
     struct target_unit unit;
+    /* never NULL; a plain one changes nothing */
+    const struct adjust *adjust;
     /* the section "schema" */
     const char *schema_json;
     int n_models;
@@ -78,6 +85,8 @@ struct artifact_parts {
     const char *metric;
     double score, score_se;
     struct target_unit unit;
+    /* NULL = none */
+    const struct adjust *adjust;
     const struct prep *prep;
     /* the training table, for how its columns were read; NULL = all are plain */
     const struct frame *frame;
@@ -99,10 +108,10 @@ struct artifact_parts {
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
 
 /* Writes the file of an ensemble of 2 to ARTIFACT_MAX_MEMBERS models of one problem. Weights are
- * above 0 and add up to 1. score, se: by the metric of the members. limits: NULL = none. */
+ * above 0 and add up to 1. score, se: by the metric of the members. limits, adjust: NULL = none. */
 int artifact_write_ensemble(const struct artifact_part *parts, int n,
-                            const struct artifact_limits *limits, double score, double se,
-                            struct buf *out, struct err *err);
+                            const struct artifact_limits *limits, const struct adjust *adjust,
+                            double score, double se, struct buf *out, struct err *err);
 
 /* a model file in memory */
 struct artifact;

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "ml/math/fmath.h"
 #include "ml/model/artifact_private.h"
+#include "ml/model/explain_adjust.h"
 
 #include <math.h>
 #include <string.h>
@@ -224,8 +225,9 @@ int ensemble_view(struct artifact_view *v, const struct frame *f, struct err *er
     return 0;
 }
 
-int ensemble_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
-                     struct err *err)
+/* The weighted mean, before it is calibrated. */
+static int mean_of_members(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                           struct err *err)
 {
     const struct artifact *a = v->artifact;
     const struct ensemble *e = a->ensemble;
@@ -243,6 +245,16 @@ int ensemble_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
     for (size_t i = 0; i < width && rc == 0; i++)
         out[i] = (float)sum[i];
     mem_try_free(sum);
+    return rc;
+}
+
+int ensemble_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                     struct err *err)
+{
+    int rc = mean_of_members(v, from, n, out, err);
+
+    if (rc == 0)
+        adjust_probabilities(&v->artifact->adjust, out, n);
     return rc;
 }
 
@@ -376,7 +388,7 @@ static int rest_to_base(const struct artifact_view *v, const struct explain_rows
     const struct artifact *a = v->artifact;
     int n = a->ensemble->n_columns, k = a->n_outputs;
     float *p = mem_try_alloc(((size_t)(rows->n * k) + 1) * sizeof *p);
-    int rc = p ? ensemble_predict(v, rows->from, rows->n, p, err)
+    int rc = p ? mean_of_members(v, rows->from, rows->n, p, err)
                : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)rows->n);
 
     for (int64_t i = 0; i < rows->n && rc == 0; i++, out += n + 1) {
@@ -446,6 +458,11 @@ int ensemble_explain(const struct artifact_view *v, int64_t from, int64_t n, con
         rc = rest_to_base(v, &rows, known, out, err);
     for (int64_t i = 0; i < n && rc == 0 && is_odds; i++)
         to_log_odds(out + (size_t)i * width, e->n_columns);
+    if (rc == 0 && a->adjust.classes > 0)
+        rc = mean_of_members(v, from, n, p, err);
+    if (rc == 0)
+        rc = explain_adjust(&a->adjust, is_odds ? EXPLAIN_LOG_ODDS : EXPLAIN_SAME, of, p,
+                            e->n_columns, n, out, err);
     mem_try_free(one);
     mem_try_free(p);
     return rc;

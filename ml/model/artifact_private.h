@@ -7,11 +7,14 @@
 #include "ml/model/model.h"
 
 /* ARTIFACT_UNIT: a bit beside the task: the unit of the target follows the classes, which readers of
- * format 1 do not know. Files without it stay of format 1. */
+ * format 1 do not know. Files without it stay of format 1. ARTIFACT_ADJUST: likewise the adjustments,
+ * behind the unit, which readers of formats 1 to 3 do not know. */
 enum {
     ARTIFACT_PLAIN_FORMAT = 1,
     ARTIFACT_UNIT_FORMAT = 2,
     ARTIFACT_ENSEMBLE_FORMAT = 3,
+    ARTIFACT_ADJUST_FORMAT = 4,
+    ARTIFACT_ADJUST = 0x40,
     ARTIFACT_UNIT = 0x80
 };
 enum { ARTIFACT_MAX_CLASSES = 1000, ARTIFACT_MAX_MODELS = 1024, ARTIFACT_MAX_TEXT = 1 << 20 };
@@ -23,6 +26,7 @@ struct artifact {
     int n_classes;
     struct prep *prep;
     struct readings readings;
+    struct adjust adjust;
     const struct model_ops *ops;
     struct predictor **models;
     int n_models;

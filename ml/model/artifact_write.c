@@ -20,11 +20,17 @@ static int put_score(struct buf *b, double v, struct err *err)
     return buf_put_f64(b, isnan(v) ? (double)NAN : v, err);
 }
 
+static bool adjusts(const struct artifact_parts *p)
+{
+    return p->adjust && !adjust_is_plain(p->adjust);
+}
+
 static int write_info(const struct artifact_parts *p, struct buf *b, struct err *err)
 {
     bool has_unit = p->unit.kind != TARGET_PLAIN;
+    int bits = (has_unit ? ARTIFACT_UNIT : 0) | (adjusts(p) ? ARTIFACT_ADJUST : 0);
 
-    if (buf_put_u8(b, (uint8_t)(p->task | (has_unit ? ARTIFACT_UNIT : 0)), err) < 0 ||
+    if (buf_put_u8(b, (uint8_t)((int)p->task | bits), err) < 0 ||
         buf_put_str(b, p->target, err) < 0 || buf_put_str(b, p->family, err) < 0 ||
         buf_put_str(b, p->metric, err) < 0 || put_score(b, p->score, err) < 0 ||
         put_score(b, p->score_se, err) < 0 || buf_put_u32(b, (uint32_t)p->n_classes, err) < 0)
@@ -35,6 +41,8 @@ static int write_info(const struct artifact_parts *p, struct buf *b, struct err 
     }
     if (has_unit && (buf_put_u8(b, (uint8_t)p->unit.kind, err) < 0 ||
                      buf_put_f64(b, p->unit.by, err) < 0 || buf_put_f64(b, p->unit.smear, err) < 0))
+        return -1;
+    if (adjusts(p) && adjust_save(p->adjust, b, err) < 0)
         return -1;
     return p->n_members > 0 ? 0 : readings_save(p->frame, b, err);
 }
@@ -114,6 +122,8 @@ static int add_steps(struct buf *b, const struct prep *p, struct err *err)
 
 static uint32_t format_of(const struct artifact_parts *p)
 {
+    if (adjusts(p))
+        return ARTIFACT_ADJUST_FORMAT;
     if (p->n_members > 0)
         return ARTIFACT_ENSEMBLE_FORMAT;
     return p->unit.kind == TARGET_PLAIN ? ARTIFACT_PLAIN_FORMAT : ARTIFACT_UNIT_FORMAT;
@@ -134,6 +144,26 @@ static int add_unit(struct buf *b, const struct target_unit *u, struct err *err)
     if (is_log && (add_key(b, "smear", err) < 0 || json_text_num(b, u->smear, err) < 0))
         return -1;
     return buf_adds(b, "}", err);
+}
+
+/* "calibration":{"slope","offset"}, "threshold", "intervals":{"rows","most_level"}, each where there is
+ * one */
+static int add_adjust(struct buf *b, const struct adjust *a, struct err *err)
+{
+    if (a->calibrates &&
+        (add_key(b, "calibration", err) < 0 || buf_adds(b, "{\"slope\":", err) < 0 ||
+         json_text_num(b, a->slope, err) < 0 || add_key(b, "offset", err) < 0 ||
+         json_text_num(b, a->offset, err) < 0 || buf_adds(b, "}", err) < 0))
+        return -1;
+    if (a->threshold > 0 &&
+        (add_key(b, "threshold", err) < 0 || json_text_num(b, a->threshold, err) < 0))
+        return -1;
+    if (adjust_most_level(a) > 0 &&
+        (add_key(b, "intervals", err) < 0 ||
+         buf_addf(b, err, "{\"rows\":%lld,\"most_level\":", (long long)a->intervals.rows) < 0 ||
+         json_text_num(b, adjust_most_level(a), err) < 0 || buf_adds(b, "}", err) < 0))
+        return -1;
+    return 0;
 }
 
 /* The columns that the models read, and what steps make of them. */
@@ -183,7 +213,8 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
         buf_addf(b, err, ",\"models\":%d", p->n_models) < 0 || add_key(b, "metric", err) < 0 ||
         json_text_str(b, p->metric, err) < 0 || add_key(b, "score", err) < 0 ||
         json_text_num(b, p->score, err) < 0 || add_key(b, "score_se", err) < 0 ||
-        json_text_num(b, p->score_se, err) < 0 || add_unit(b, &p->unit, err) < 0)
+        json_text_num(b, p->score_se, err) < 0 || add_unit(b, &p->unit, err) < 0 ||
+        (p->adjust && add_adjust(b, p->adjust, err) < 0))
         return -1;
     if ((p->n_members > 0 ? add_members(b, p, err) : add_inputs(b, p, err)) < 0)
         return -1;
@@ -360,8 +391,8 @@ int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *
 }
 
 int artifact_write_ensemble(const struct artifact_part *parts, int n,
-                            const struct artifact_limits *limits, double score, double se,
-                            struct buf *out, struct err *err)
+                            const struct artifact_limits *limits, const struct adjust *adjust,
+                            double score, double se, struct buf *out, struct err *err)
 {
     CHECK(n >= 2 && n <= ARTIFACT_MAX_MEMBERS);
     const struct artifact_info *info = artifact_info(parts[0].file);
@@ -374,6 +405,7 @@ int artifact_write_ensemble(const struct artifact_part *parts, int n,
                                 .score = score,
                                 .score_se = se,
                                 .unit = { TARGET_PLAIN, 0, 1 },
+                                .adjust = adjust,
                                 .members = parts,
                                 .n_members = n,
                                 .limits = limits };

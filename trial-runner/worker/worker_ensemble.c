@@ -36,6 +36,7 @@ static void making_free(struct making *m)
 {
     for (int i = 0; i < m->n; i++)
         predictions_fini(&m->all[i]);
+    blend_fini(&m->blend);
     mem_free(m);
 }
 
@@ -126,8 +127,8 @@ static int write_file(struct worker *w, struct job *j, const struct making *m, s
             (struct artifact_part){ m->blend.weight[of[i]], files[i], bytes[i].data, bytes[i].len };
     }
     if (rc == 0)
-        rc = artifact_write_ensemble(parts, n, m->has_limits ? &m->limits : NULL, m->blend.score,
-                                     m->blend.se, out, err);
+        rc = artifact_write_ensemble(parts, n, m->has_limits ? &m->limits : NULL, &m->blend.adjust,
+                                     m->blend.score, m->blend.se, out, err);
     for (int i = 0; i < n; i++) {
         artifact_close(files[i]);
         buf_fini(&bytes[i]);

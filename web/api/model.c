@@ -95,12 +95,22 @@ static int threshold_read(const struct web_req *r, double *out, struct err *err)
     return 0;
 }
 
+static int interval_read(const struct web_req *r, double *out, struct err *err)
+{
+    const char *text = web_arg(r, "interval");
+
+    if (text && (str_f64(text, out, NULL) < 0 || !(*out > 0 && *out < 1)))
+        return err_at(err, "interval", "must be a number between 0 and 1, such as 0.9");
+    return 0;
+}
+
 static int model_predict(struct web_req *r, struct err *err)
 {
     struct ctl_predict p = { .body = r->body, .n = r->body_len };
     int in = body_is_csv(r, err), out = 0, lack = 0, bad = 0;
 
     if (in < 0 || threshold_read(r, &p.threshold, err) < 0 ||
+        interval_read(r, &p.interval, err) < 0 ||
         (out = word(r, "format", "json", "csv", err)) < 0 ||
         (lack = word(r, "missing_columns", "error", "missing", err)) < 0 ||
         (bad = word(r, "bad_cells", "missing", "error", err)) < 0)
@@ -118,7 +128,7 @@ static const struct web_route routes[] = {
     { WEB_GET, "/api/v1/models/{model}", model_show, WEB_VIEWERS, 0, NULL,
       "What a model is: its task, target, classes and columns", NULL, "Model" },
     { WEB_POST, "/api/v1/models/{model}/predict", model_predict, WEB_VIEWERS, WEB_RAW | WEB_ADMIT,
-      "format,missing_columns,bad_cells,threshold", "What a model predicts for rows", "PredictRows",
+      "format,missing_columns,bad_cells,threshold,interval", "What a model predicts for rows", "PredictRows",
       "Predictions" },
 };
 const struct web_table web_model_table = { routes, ARRAY_LEN(routes) };

@@ -215,11 +215,13 @@ static const struct schema schemas[] = {
                "\"items\":{\"anyOf\":[{\"type\":\"object\"},{\"type\":\"array\",\"items\":{}}]}}},"
                "\"example\":{\"rows\":[{\"age\":39,\"job\":\"nurse\"},{\"age\":null,\"job\":\"cook\"}]}}" },
     { "Predictions",
-      JSON_OR_CSV, /* classes and probabilities: where the target is one of classes */
+      JSON_OR_CSV, /* classes and probabilities: where the target is one of classes; interval, lower and
+                       upper: where an interval is asked for */
       "{\"type\":\"object\",\"required\":[\"model\",\"rows\",\"predictions\",\"notes\"],"
       "\"properties\":{\"model\":" HASH ",\"rows\":" ID ",\"predictions\":{\"type\":\"array\","
       "\"items\":{}},\"classes\":" ITEMS(STR) ",\"probabilities\":" ITEMS(
-          ITEMS(NUM)) ",\"notes\":" ITEMS(STR) "}}" },
+          ITEMS(NUM)) ",\"interval\":{\"type\":\"number\"},\"lower\":" ITEMS(NUM) ",\"upper\":" ITEMS(NUM)
+                      ",\"notes\":" ITEMS(STR) "}}" },
     { "TrialList", JSON, LIST("trials", REF("Trial")) },
     { "TrialLog", JSON, "{\"type\":\"object\"}" },
     { "EpochRun", JSON, /* lists of one length; null where a number is not known */
