@@ -6,7 +6,7 @@
 #include "ml/adjust/adjust_fit.h"
 
 /* Probabilities are kept away from 0 and 1 by this, where their logarithms are taken. */
-#define ADJUST_LEAST_P 1e-7
+#define ADJUST_LEAST_P 1e-12
 
 double adjust_log(double p);
 double adjust_log_odds(double p);

@@ -12,6 +12,8 @@
 enum { LEAST_ROWS = 30, STEPS = 25 };
 /* The two numbers are drawn to 1 and 0 as if so many rows had said so. */
 #define RIDGE 1.0
+/* As if so many rows had said that there is no offset. */
+#define HOLD 1e15
 /* Steeper or flatter than this, or another order of the rows, is the work of chance. */
 #define LEAST_SLOPE 0.05
 #define MOST_SLOPE  20.0
@@ -113,6 +115,8 @@ static void add_more(const struct adjust_rows *r, int64_t i, double w, const dou
 struct fitting {
     const struct adjust_rows *r;
     int without;
+    /* how strongly the offset is drawn to 0 */
+    double holds;
     const double *weight, *log_share;
     /* [2 outputs] */
     double *score;
@@ -130,11 +134,11 @@ static struct newton look(const struct fitting *f, const double at[2])
         else
             add_two(f->r, i, f->weight[i], at, &s);
     }
-    s.loss += RIDGE / 2 * ((at[0] - 1) * (at[0] - 1) + at[1] * at[1]);
+    s.loss += RIDGE / 2 * (at[0] - 1) * (at[0] - 1) + f->holds / 2 * at[1] * at[1];
     s.g[0] += RIDGE * (at[0] - 1);
-    s.g[1] += RIDGE * at[1];
+    s.g[1] += f->holds * at[1];
     s.h[0] += RIDGE;
-    s.h[2] += RIDGE;
+    s.h[2] += f->holds;
     return s;
 }
 
@@ -197,7 +201,7 @@ static bool is_enough(const struct adjust_rows *r, int without)
 bool adjust_calibrate(const struct adjust_rows *r, int without, struct adjust *out)
 {
     double at[2] = { 1, 0 };
-    struct fitting f = { .r = r, .without = without };
+    struct fitting f = { .r = r, .without = without, .holds = RIDGE };
 
     if (!is_enough(r, without))
         return false;
@@ -208,6 +212,8 @@ bool adjust_calibrate(const struct adjust_rows *r, int without, struct adjust *o
         out->classes = r->classes;
         out->log_share = log_shares(r, without);
         f.log_share = out->log_share;
+        /* where the predicted class of several is what counts, it stays what it was */
+        f.holds = metric_info(r->metric)->is_smooth ? RIDGE : HOLD;
         f.score = mem_array(2 * (size_t)r->outputs, sizeof *f.score);
     }
     newton(&f, at);
@@ -215,7 +221,7 @@ bool adjust_calibrate(const struct adjust_rows *r, int without, struct adjust *o
     mem_free(f.score);
     out->calibrates = at[0] >= LEAST_SLOPE && at[0] <= MOST_SLOPE && fabs(at[1]) <= MOST_SLOPE;
     out->slope = at[0];
-    out->offset = at[1];
+    out->offset = f.holds > RIDGE ? 0 : at[1];
     if (!out->calibrates)
         adjust_fini(out);
     return out->calibrates;

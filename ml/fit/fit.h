@@ -8,7 +8,8 @@
  *
  * Two numbers come out. `select` is the best point of the mean curve; it is optimistic, because the
  * same rows chose it. `score` is cross-fitted: fold f is scored at the step that the other folds
- * would choose, weighted by rows, with a standard error over rows.
+ * would choose, weighted by rows, with a standard error over rows. Probabilities are calibrated for
+ * it, and the threshold of two classes is tuned, by what the other folds taught (fit_adjust.c).
  *
  * Knows nothing of studies, HTTP or JSON configurations. Callers: the worker, `assay explain` and
  * benches. One thread works on a trial. */
@@ -127,7 +128,8 @@ void fit_trial_epochs(const struct fit_trial *t, int most, struct fit_epochs *ou
  * same rows in each block. Called before fit_trial_ship. */
 int fit_trial_blocks(struct fit_trial *t, double *out);
 /* Out-of-fold predictions at the chosen step, in the unit of ml_data.truth: rows x n_outputs floats,
- * NaN where a row is held out by no fitted fold. */
+ * NaN where a row is held out by no fitted fold. Probabilities are calibrated by what other rows
+ * taught. */
 int fit_trial_oof(struct fit_trial *t, float *out, struct err *err);
 /* A checkpoint. Equal trials give equal bytes. `out` may have a sink that takes bytes as they
  * come. */

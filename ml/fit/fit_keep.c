@@ -42,7 +42,6 @@ static int held_take(struct fit_trial *t, const float *oof, struct predictions *
         return 0;
     if (rows_alloc(r, n, k, d->weight != NULL, err) < 0)
         return -1;
-    int64_t seen[SPLIT_MAX_FOLDS] = { 0 };
     for (int64_t i = 0; i < d->rows; i++) {
         if (d->fold[i] >= d->k_folds)
             continue;
@@ -52,8 +51,7 @@ static int held_take(struct fit_trial *t, const float *oof, struct predictions *
         r->y[r->n] = d->truth[i];
         if (r->weight)
             r->weight[r->n] = d->weight[i];
-        memcpy(r->p + r->n * k, oof + i * k, (size_t)k * sizeof *oof);
-        fit_adjust_rows(t, d->fold[i], seen[d->fold[i]]++, r->p + r->n++ * k, 1);
+        memcpy(r->p + r->n++ * k, oof + i * k, (size_t)k * sizeof *oof);
     }
     return 1;
 }

@@ -127,11 +127,14 @@ int fit_trial_oof(struct fit_trial *t, float *out, struct err *err)
         out[i] = NAN;
     /* The buffer of the best point may be of another step after a checkpoint or a fall-back: then
      * the rows are predicted again. */
-    if (fit_predict_chosen(t, r, &c, err) < 0)
+    if (fit_predict_chosen(t, r, &c, err) < 0 || fit_adjust_make(t, r, &c, err) < 0)
         return -1;
     for (int f = 0; f < c.folds; f++) {
-        for (int64_t i = 0; i < t->rows[f].n_held; i++)
-            memcpy(out + t->rows[f].held[i] * k, r->best[f] + i * k, (size_t)k * sizeof *out);
+        for (int64_t i = 0; i < t->rows[f].n_held; i++) {
+            float *p = out + t->rows[f].held[i] * k;
+            memcpy(p, r->best[f] + i * k, (size_t)k * sizeof *out);
+            fit_adjust_rows(t, f, i, p, 1);
+        }
     }
     return 0;
 }

@@ -414,17 +414,20 @@ static int explain_model(const struct artifact *a, int m, const struct explain_r
                          double *out, struct err *err)
 {
     size_t values = (size_t)rows->n * (size_t)a->n_outputs;
+    /* families that have a link explain several classes by their scores before softmax, the others by
+     * their probabilities */
+    enum explain_link link =
+        a->adjust.classes > 0 && a->ops->explain_link ? EXPLAIN_LOG_ODDS : artifact_link(a);
     float *p = NULL;
     int rc = a->ops->explain(a->models[m], a->prep, rows, out, err);
 
-    if (rc == 0 && a->adjust.classes > 0) {
+    if (rc == 0 && a->adjust.classes > 0 && link == EXPLAIN_SAME) {
         p = mem_try_alloc((values + 1) * sizeof *p);
         rc = p ? a->ops->predict(a->models[m], rows->v, rows->from, rows->n, p, err)
                : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)rows->n);
     }
     if (rc == 0)
-        rc = explain_adjust(&a->adjust, artifact_link(a), rows->of, p, prep_inputs(a->prep),
-                            rows->n, out, err);
+        rc = explain_adjust(&a->adjust, link, rows->of, p, prep_inputs(a->prep), rows->n, out, err);
     mem_try_free(p);
     return rc;
 }

@@ -9,8 +9,6 @@
 
 /* below this distance the secant is replaced by one over this distance */
 #define NEAR 1e-4
-/* values that add up to a probability do so but for the rounding of float */
-#define SHARE_NEAR 1e-3
 
 static double sum_of(const double *values, int n)
 {
@@ -51,19 +49,13 @@ static void of_two(const struct adjust *a, int inputs, double *values)
     scale(values, inputs, rate, base);
 }
 
-/* Values that add up to a class's score before softmax, or to its probability. before, after: its
- * probability without and with the calibration. */
-static void of_more(const struct adjust *a, int inputs, int class, double before, double after,
-                    double *values)
+/* Values that add up to the probability of a class of several. before, after: that without and with
+ * the calibration. */
+static void of_more(int inputs, double before, double after, double *values)
 {
-    double by = sum_of(values, inputs), from = values[inputs];
-
-    if (fabs(from + by - before) >= SHARE_NEAR) {
-        scale(values, inputs, a->slope, a->slope * from + a->offset * a->log_share[class]);
-        return;
-    }
     double rate = before > 0 ? after / before : 1;
-    scale(values, inputs, rate, after - rate * by);
+
+    scale(values, inputs, rate, after - rate * sum_of(values, inputs));
 }
 
 int explain_adjust(const struct adjust *a, enum explain_link link, const int *of, const float *p,
@@ -74,7 +66,7 @@ int explain_adjust(const struct adjust *a, enum explain_link link, const int *of
 
     if (!a->calibrates)
         return 0;
-    if (a->classes > 0) {
+    if (a->classes > 0 && link != EXPLAIN_LOG_ODDS) {
         q = mem_try_alloc((size_t)(n + 1) * k * sizeof *q);
         if (!q)
             return err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)n);
@@ -82,11 +74,12 @@ int explain_adjust(const struct adjust *a, enum explain_link link, const int *of
         adjust_probabilities(a, q, n);
     }
     for (int64_t i = 0; i < n; i++, values += inputs + 1) {
-        if (q)
-            of_more(a, inputs, of[i], (double)p[i * a->classes + of[i]],
-                    (double)q[i * a->classes + of[i]], values);
-        else if (link == EXPLAIN_LOG_ODDS)
-            scale(values, inputs, a->slope, a->slope * values[inputs] + a->offset);
+        double more = a->classes > 0 ? a->offset * a->log_share[of[i]] : a->offset;
+        if (link == EXPLAIN_LOG_ODDS)
+            scale(values, inputs, a->slope, a->slope * values[inputs] + more);
+        else if (q)
+            of_more(inputs, (double)p[i * a->classes + of[i]], (double)q[i * a->classes + of[i]],
+                    values);
         else
             of_two(a, inputs, values);
     }

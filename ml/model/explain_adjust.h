@@ -10,9 +10,10 @@
 #include "ml/adjust/adjust.h"
 #include "ml/model/explain_bag.h"
 
-/* values: [n][inputs + 1] of a model that predicts classes, the base last. link: of the values. Of
- * several classes, of[n] says for which each row is explained, and p[n][classes] holds what was
- * predicted before the calibration; else both are NULL. Fails without memory. */
+/* values: [n][inputs + 1] of a model that predicts classes, the base last. link: EXPLAIN_LOG_ODDS =
+ * they add up to log-odds or to scores before softmax, EXPLAIN_SAME = to a probability. Of several
+ * classes, of[n] says for which each row is explained, and p[n][classes] holds what was predicted
+ * before the calibration (not read for scores). Fails without memory. */
 int explain_adjust(const struct adjust *a, enum explain_link link, const int *of, const float *p,
                    int inputs, int64_t n, double *values, struct err *err);
 /* weights: [outputs][width + 1] of a linear model, the score of the mean row last. */

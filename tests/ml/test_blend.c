@@ -76,6 +76,7 @@ static void two_halves_are_found_and_weighed(void **state)
     assert_true(b.score < 0.6 && b.single > 1.8 && b.gain > 10 * b.gain_se);
     assert_true(fabs(b.gain - (b.single - b.score)) < 1e-9);
     assert_true(fabs(b.test - 0.36) < 0.15 && b.test_se > 0);
+    blend_fini(&b);
 }
 
 static void equal_bits_whoever_asks(void **state)
@@ -92,6 +93,7 @@ static void equal_bits_whoever_asks(void **state)
         assert_memory_equal(b.weight, first.weight, 3 * sizeof *b.weight);
         assert_memory_equal(&b.score, &first.score, sizeof b.score);
         assert_memory_equal(&b.gain_se, &first.gain_se, sizeof b.gain_se);
+        blend_fini(&b);
     }
 }
 
@@ -106,6 +108,7 @@ static void copies_of_one_model_are_no_gain(void **state)
     struct blend b = made(all, 6, 6);
     assert_false(b.is_better);
     assert_int_equal(b.members, 1);
+    blend_fini(&b);
 }
 
 /* Probabilities of rows that nothing predicts: twelve guesses about the base rate. */
@@ -129,6 +132,7 @@ static void noise_is_refused_mostly(void **state)
         struct blend b = made(all, 12, 8);
         shipped += b.is_better;
         assert_true(fabs(b.score - 0.5) < 0.06); /* the nested score tells no fairy tale */
+        blend_fini(&b);
     }
     assert_true(shipped <= 5);
 }
@@ -147,6 +151,7 @@ static void limits_hold(void **state)
             sum += b.weight[i];
         assert_true(fabs(sum - 1) < 1e-12);
         assert_int_equal(b.is_better, most > 1);
+        blend_fini(&b);
     }
 }
 
@@ -196,6 +201,7 @@ static void every_metric_works(void **state)
             if (!b.is_better || !(b.members > 1))
                 fail_msg("%s of task %d: gain %g, members %d", info->name, tasks[kind], b.gain,
                          b.members);
+            blend_fini(&b);
         }
     }
 }

@@ -10,6 +10,9 @@
 
 #include <math.h>
 
+/* What the next files do to their outputs; NULL = nothing. */
+static const struct adjust *adjusts;
+
 /* A model file of one model, or of two folds (steps of a path for linear). */
 static struct artifact *shipped(const struct rig *r, const char *family, const double *params,
                                 int n_models, int64_t steps)
@@ -31,6 +34,7 @@ static struct artifact *shipped(const struct rig *r, const char *family, const d
                                           .metric = metric_info(r->d->spec.metric)->name,
                                           .score = NAN,
                                           .score_se = NAN,
+                                          .adjust = adjusts,
                                           .prep = r->d->prep,
                                           .n_models = n_models,
                                           .models = models };
@@ -197,6 +201,71 @@ static void forests_add_up_too(void **state)
         assert_true(gain[0] > gain[3] && gain[0] > gain[4] && gain[3] > 0);
         mem_free(p);
         artifact_close(a);
+        rig_free(r);
+    }
+}
+
+/* Where the values add up to a probability: of a forest, and of a calibrated one. */
+static double furthest(const struct artifact *a, const struct rig *r)
+{
+    int k = artifact_outputs(a), inputs = prep_inputs(artifact_prep(a));
+    float *p = predicted(a, r->frame);
+    double off = 0;
+
+    for (int j = 0; j < k; j++) {
+        double *phi = explained(a, r->frame, j), *at = phi;
+        for (int64_t row = 0; row < r->frame->rows; row++) {
+            double s = 0;
+            for (int c = 0; c <= inputs; c++)
+                s += *at++;
+            off = fmax(off, fabs(s - (double)p[row * k + j]));
+        }
+        mem_free(phi);
+    }
+    mem_free(p);
+    return off;
+}
+
+/* The same, with a calibration in the file; and the file predicts the calibrated probability. */
+static void values_add_up_to_what_is_calibrated(void **state)
+{
+    static double share[] = { -1.2, -1.5, -1.1, -2 };
+    static const struct adjust two = { .calibrates = true, .slope = 1.6, .offset = -0.3 },
+                               four = { .calibrates = true,
+                                        .slope = 0.7,
+                                        .offset = 0.2,
+                                        .classes = 4,
+                                        .log_share = share };
+    static const char *const families[] = { "boost", "linear", "forest" };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(families); i++) {
+        enum ml_task task = i % 2 ? ML_MULTICLASS : ML_BINARY;
+        const char *family = families[i / 2];
+        double params[FAMILY_MAX_PARAMS] = { 0 };
+        struct rig *r = rig_new(rig_mixed(task, 250, 4, 3), task, metric_default(task), 2);
+        int64_t steps = i / 2 == 1 ? 9 : 30;
+        family_defaults(family_find(family), params);
+        struct artifact *plain = shipped(r, family, params, 1, steps);
+        adjusts = task == ML_BINARY ? &two : &four;
+        struct artifact *one = shipped(r, family, params, 1, steps),
+                        *bag = shipped(r, family, params, 2, steps);
+        float *p = predicted(plain, r->frame), *q = predicted(one, r->frame);
+        adjust_probabilities(adjusts, p, r->frame->rows);
+        assert_memory_equal(p, q, (size_t)(250 * artifact_outputs(one)) * sizeof *p);
+        adjusts = NULL;
+        if (i / 2 < 2) {
+            assert_adds_up(r, one, false);
+            if (task == ML_BINARY)
+                assert_adds_up(r, bag, false);
+        } else if (furthest(one, r) > 0.02 || furthest(bag, r) > 0.02) {
+            fail_msg("%s: %.4f, %.4f", family, furthest(one, r), furthest(bag, r));
+        }
+        mem_free(p);
+        mem_free(q);
+        artifact_close(plain);
+        artifact_close(one);
+        artifact_close(bag);
         rig_free(r);
     }
 }
@@ -414,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_base_add_up_to_the_score),
         cmocka_unit_test(forests_add_up_too),
+        cmocka_unit_test(values_add_up_to_what_is_calibrated),
         cmocka_unit_test(values_of_a_bag_add_up_to_what_it_predicts),
         cmocka_unit_test(far_scores_of_a_bag_keep_sum_and_signs),
         cmocka_unit_test(what_decides_is_found_and_what_is_not_read_is_worth_nothing),

@@ -435,6 +435,7 @@ static void out_of_fold_rows_are_the_fitted_folds_own(void **state)
                 y[n] = r->d->y[row];
                 memcpy(own + n++ * k, oof + row * k, (size_t)k * sizeof *own);
             }
+            fit_adjust_decide(t, 0, 0, own, n);
             assert_int_equal(metric_score(cases[i].metric, cases[i].task, own, y, n,
                                           MAX(1, r->d->n_classes), &score, &se, &err),
                              0);
@@ -471,6 +472,7 @@ static void the_test_score_is_what_the_artifact_predicts(void **state)
         struct artifact_view *v = artifact_view_new(a, r->test_frame, &err);
         assert_int_equal(artifact_predict(v, 0, 200, pred, &err), 0);
         memcpy(y, more->cols[target].num, sizeof y);
+        adjust_decide(artifact_info(a)->adjust, cases[i].metric, cases[i].task, pred, 200);
         assert_int_equal(metric_score(cases[i].metric, cases[i].task, pred, y, 200,
                                       MAX(1, r->d->n_classes), &score, &se, &err),
                          0);
