@@ -126,6 +126,22 @@ static double decided(const struct adjust_rows *r, const float *p, const struct 
     return value;
 }
 
+/* Whether rows of one part differ. A model that says the same of all rows, but another thing in each
+ * fold, has no order of rows that a threshold could cut. */
+static bool differs(const struct adjust_rows *r, const float *p)
+{
+    float first[ADJUST_PARTS];
+    bool has[ADJUST_PARTS] = { 0 };
+
+    for (int64_t i = 0; i < r->n; i++) {
+        if (has[r->part[i]] && p[i] != first[r->part[i]])
+            return true;
+        has[r->part[i]] = true;
+        first[r->part[i]] = p[i];
+    }
+    return false;
+}
+
 static int tune(const struct adjust_rows *r, const float *p, struct adjust *all,
                 struct adjust *part, struct err *err)
 {
@@ -160,7 +176,7 @@ static int of_classes(const struct adjust_rows *r, struct adjust *all, struct ad
     if (rc == 0) {
         memcpy(p, r->p, values * sizeof *p);
         (void)calibrate(r, p, all, part);
-        if (adjust_decides(r->metric, r->task))
+        if (adjust_decides(r->metric, r->task) && differs(r, r->p))
             rc = tune(r, p, all, part, err);
     }
     mem_try_free(p);

@@ -348,6 +348,11 @@ static void few_rows_one_class_and_nan_are_no_harm(void **state)
     a = fitted(&rows, NULL);
     assert_true(a.threshold == 0);
     adjust_fini(&a);
+    for (int i = 0; i < 500; i++)
+        p[i] = 0.25f + (float)part[i] / 100; /* all of a fold */
+    a = fitted(&rows, NULL);
+    assert_true(a.threshold == 0);
+    adjust_fini(&a);
     two_classes(&r, 500, 0, 2, 0);
     struct adjust b = fitted(&rows, NULL);
     for (int i = 400; i < 500; i++) {
