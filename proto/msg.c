@@ -180,6 +180,7 @@ static const struct codec_field grant_fields[] = {
     F_U64(msg_grant, seed, OPT),
     F_INT(msg_grant, rounds_hint, OPT, 0, INT32_MAX),
     F_STR(msg_grant, free_json, OPT),
+    F_SHA(msg_grant, model, OPT),
     F_BOOL(msg_grant, keeps_predictions),
     F_LIST(msg_grant, models, n_models, OPT, MSG_MAX_MODELS, &model_table),
     F_INT(msg_grant, members, OPT, 0, MSG_MAX_MODELS),

@@ -140,6 +140,9 @@ static int grant_refit(struct ctl *ctl, struct task *t, struct msg_grant *g, str
     g->config = jsonx_dump(json_object_get(o, "config"));
     g->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
     g->rounds_hint = (int)json_integer_value(json_object_get(o, "rounds"));
+    const char *model = json_string_value(json_object_get(o, "model"));
+    if (model && str_sha256_ok(model))
+        str_copy(g->model, sizeof g->model, model);
     if (json_is_object(free_values)) {
         char *text = jsonx_dump(free_values);
         if (strlen(text) < sizeof g->free_json)

@@ -60,12 +60,12 @@ int predictions_check(const struct artifact_info *info, const struct predictions
     double most = adjust_most_level(info->adjust);
 
     if (!isnan(how->threshold) && info->task != ML_BINARY)
-        return err_at(err, threshold_name, "is for a target of two classes");
+        return err_at(err, threshold_name, "only for a target of two classes");
     if (how->interval == 0)
         return 0;
     if (info->task != ML_REGRESSION)
         return err_at(err, interval_name,
-                      "is for a target of numbers; classes have probabilities");
+                      "only for a target of numbers; classes have probabilities");
     if (!(most > 0))
         return err_at(err, interval_name,
                       "the model has no intervals: its file is of an earlier version, or it was "

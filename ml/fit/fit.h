@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "ml/adjust/adjust.h"
 #include "ml/ensemble/predictions.h"
 #include "ml/family/family.h"
 #include "ml/model/data.h"
@@ -189,8 +190,16 @@ int64_t fit_trial_file_bytes(const struct fit_trial *t);
 
 /* Refits on all rows but the test rows, with the chosen step scaled to their number (steps * n /
  * n_train). The last act of a holdout study. */
-int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
-                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
-                       double *test_score, double *test_se, struct err *err);
+struct fit_refit {
+    const struct family *family;
+    const double *params;
+    uint64_t seed;
+    int64_t steps;
+    /* what its trial learnt from the rows it held out; NULL = nothing is known. A refit holds out no
+     * rows of its own. */
+    const struct adjust *adjust;
+};
+int fit_refit_artifact(struct ml_data *d, const struct fit_refit *how, const struct ml_stop *stop,
+                       struct buf *out, double *test_score, double *test_se, struct err *err);
 
 #endif

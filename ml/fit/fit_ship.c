@@ -491,16 +491,17 @@ static int refit_lane(struct ml_data *d, const struct family *f, struct lane *l,
 /* The chosen step came from training on the rows outside fold 0. Where the family says that the
  * best step grows with the rows, it is scaled to all of them, rounded to the nearest. */
 /* fit_refit_artifact on data that are prepared as the parameters want. */
-static int refit(struct ml_data *d, const struct family *f, const double *params, uint64_t seed,
-                 int64_t steps, const struct ml_stop *stop, struct buf *out, struct tested *got,
-                 struct err *err)
+static int refit(struct ml_data *d, const struct fit_refit *how, const struct ml_stop *stop,
+                 struct buf *out, struct tested *got, struct err *err)
 {
+    const struct family *f = how->family;
     const struct model_ops *ops = model_find(f->name);
-    struct lane l = { .fold = FOLD_ALL, .seed = seed, .level = f->levels };
+    const double *params = how->params;
+    struct lane l = { .fold = FOLD_ALL, .seed = how->seed, .level = f->levels };
     struct family_plan plan;
     struct buf model;
     double chosen[FAMILY_MAX_PARAMS] = { 0 };
-    int64_t seen = 0;
+    int64_t seen = 0, steps = how->steps;
     int rc = -1;
 
     buf_init(&model, ARTIFACT_MAX_BYTES);
@@ -526,7 +527,8 @@ static int refit(struct ml_data *d, const struct family *f, const double *params
     f->choose(chosen, f->levels, steps);
     ops->close(&l);
     l.state = NULL;
-    if (artifact_make(d, f, chosen, NULL, (double)NAN, (double)NAN, 1, &model, out, err) < 0 ||
+    if (artifact_make(d, f, chosen, how->adjust, (double)NAN, (double)NAN, 1, &model, out, err) <
+            0 ||
         (has_test_rows(d) && artifact_test(d, out, NULL, got, err) < 0))
         goto out;
     rc = 0;
@@ -537,21 +539,21 @@ out:
     return rc;
 }
 
-int fit_refit_artifact(struct ml_data *d, const struct family *f, const double *params,
-                       uint64_t seed, int64_t steps, const struct ml_stop *stop, struct buf *out,
-                       double *test, double *test_se, struct err *err)
+int fit_refit_artifact(struct ml_data *d, const struct fit_refit *how, const struct ml_stop *stop,
+                       struct buf *out, double *test, double *test_se, struct err *err)
 {
+    const struct family *f = how->family;
     struct tested got = { (double)NAN, (double)NAN, 0 };
 
     if (!model_find(f->name))
         return err_set(err, ERR_NOTFOUND, "this build has no model called \"%s\"", f->name);
-    if (family_params_check(f, params, err) < 0)
+    if (family_params_check(f, how->params, err) < 0)
         return -1;
-    const struct prep_choice choice = ml_choice_of(f, params);
+    const struct prep_choice choice = ml_choice_of(f, how->params);
     struct ml_data *prepared = ml_variant_get(d, &choice, err);
     if (!prepared)
         return -1;
-    int rc = refit(prepared, f, params, seed, steps, stop, out, &got, err);
+    int rc = refit(prepared, how, stop, out, &got, err);
     ml_variant_put(d, prepared);
     if (rc == 0) {
         *test = got.score;

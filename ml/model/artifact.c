@@ -239,6 +239,24 @@ struct artifact *artifact_open(const char *path, struct err *err)
     return a;
 }
 
+int artifact_adjust_read(const char *path, struct adjust *out, struct err *err)
+{
+    struct artifact *a = NULL;
+    struct buf bytes;
+
+    *out = (struct adjust){ 0 };
+    if (io_read_file(path, ARTIFACT_MAX_BYTES, &bytes, err) < 0)
+        return -1;
+    a = load(bytes.data, bytes.len, true, err);
+    if (a) {
+        *out = a->adjust;
+        a->adjust = (struct adjust){ 0 };
+    }
+    artifact_close(a);
+    buf_fini(&bytes);
+    return a ? 0 : err_wrap(err, "%s", path);
+}
+
 void artifact_close(struct artifact *a)
 {
     if (!a)

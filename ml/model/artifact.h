@@ -123,6 +123,8 @@ struct artifact *artifact_load(const void *bytes, size_t n, struct err *err);
 struct artifact *artifact_load_staged(const void *bytes, size_t n, struct err *err);
 int artifact_stage(struct artifact *a, int model, struct err *err);
 struct artifact *artifact_open(const char *path, struct err *err);
+/* The adjustments of a file, whose models are not loaded. adjust_fini frees what *out holds. */
+int artifact_adjust_read(const char *path, struct adjust *out, struct err *err);
 void artifact_close(struct artifact *a);
 const struct artifact_info *artifact_info(const struct artifact *a);
 /* Returns the preparation; of an ensemble that of its first member. */

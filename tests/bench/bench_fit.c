@@ -202,9 +202,10 @@ static void refit(struct ml_data *d, const struct family *f, const double *param
     struct err err = { 0 };
     struct buf model;
     double score, se, cpu = cpu_seconds();
+    const struct fit_refit how = { .family = f, .params = params, .seed = seed, .steps = steps };
 
     buf_init(&model, ARTIFACT_MAX_BYTES);
-    if (fit_refit_artifact(d, f, params, seed, steps, NULL, &model, &score, &se, &err) < 0)
+    if (fit_refit_artifact(d, &how, NULL, &model, &score, &se, &err) < 0)
         die(&err);
     printf("    on all rows: test %.5f +- %.5f  cpu %.2f s, its test included  %.1f MB of model |",
            score, se, cpu_seconds() - cpu, (double)model.len / 1e6);

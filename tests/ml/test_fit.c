@@ -516,19 +516,20 @@ static void a_refit_uses_all_rows_and_more_rounds(void **state)
     struct err err = { 0 };
     struct buf a, b;
     struct rig_stop stop;
+    const struct fit_refit how = { .family = f, .params = params, .seed = 5, .steps = 20 };
 
     (void)state;
     params_of(f, params);
     buf_init(&a, 1u << 28);
     buf_init(&b, 1u << 28);
-    assert_int_equal(fit_refit_artifact(r->d, f, params, 5, 20, NULL, &a, &test, &se, &err), 0);
-    assert_int_equal(fit_refit_artifact(r->d, f, params, 5, 20, NULL, &b, &test, &se, &err), 0);
+    assert_int_equal(fit_refit_artifact(r->d, &how, NULL, &a, &test, &se, &err), 0);
+    assert_int_equal(fit_refit_artifact(r->d, &how, NULL, &b, &test, &se, &err), 0);
     assert_true(isnan(test));
     assert_same_bytes(a, b);
     buf_init(&b, 1u << 28);
     rig_stop_init(&stop, 1, 2);
     stop.stop.deadline_us = 30;
-    assert_int_equal(fit_refit_artifact(r->d, f, params, 5, 20, &stop.stop, &b, &test, &se, &err),
+    assert_int_equal(fit_refit_artifact(r->d, &how, &stop.stop, &b, &test, &se, &err),
                      -1);
     assert_int_equal(err.code, ERR_TIMEOUT);
     buf_fini(&b);

@@ -436,6 +436,8 @@ static void a_refit_takes_the_chosen_point(void **state)
     struct err err = { 0 };
     struct buf a, b;
     int64_t step = (53 - 1) * 20 + 7 + 1;
+    const struct fit_refit how = { .family = f, .params = params, .seed = 4, .steps = step },
+                           merged = { .family = f, .params = chosen, .seed = 4, .steps = step };
 
     (void)state;
     family_defaults(f, params);
@@ -443,8 +445,8 @@ static void a_refit_takes_the_chosen_point(void **state)
     f->choose(chosen, 2, step); /* as a controller has merged it */
     buf_init(&a, 1u << 28);
     buf_init(&b, 1u << 28);
-    assert_int_equal(fit_refit_artifact(r->d, f, params, 4, step, NULL, &a, &se, &se, &err), 0);
-    assert_int_equal(fit_refit_artifact(r->d, f, chosen, 4, step, NULL, &b, &se, &se, &err), 0);
+    assert_int_equal(fit_refit_artifact(r->d, &how, NULL, &a, &se, &se, &err), 0);
+    assert_int_equal(fit_refit_artifact(r->d, &merged, NULL, &b, &se, &se, &err), 0);
     assert_same_bufs(a, b);
     rig_free(r);
 }

@@ -221,6 +221,7 @@ static void random_grant(struct rng *r, struct msg_grant *g)
     g->fence = random_i64(r, 1);
     g->config = g->kind == MSG_REFIT || rng_below(r, 2) ? random_config(r) : NULL;
     memcpy(g->source, SHA_A, sizeof g->source);
+    memcpy(g->model, SHA_A, sizeof g->model);
     random_text(r, g->source_name, sizeof g->source_name);
     g->seed = rng_u64(r);
     g->rounds_hint = (int)rng_below(r, 100000);

@@ -203,6 +203,7 @@ void group_send(struct group *g, struct process *process)
     set_path(msg, "frame", g, g->grant.data.frame);
     set_path(msg, "test_frame", g, g->grant.data.test_frame);
     set_path(msg, "source", g, g->grant.source);
+    set_path(msg, "model", g, g->grant.model);
     if (part.kind == MSG_ENSEMBLE)
         json_object_set_new(msg, "models", models_new(g));
     process_send(process, msg);
@@ -250,10 +251,11 @@ void group_fetch(struct group *g)
 {
     const struct msg_grant *m = &g->grant;
 
-    g->needs = mem_array((size_t)m->n_trials + 2 * (size_t)m->n_models + 3, sizeof *g->needs);
+    g->needs = mem_array((size_t)m->n_trials + 2 * (size_t)m->n_models + 4, sizeof *g->needs);
     add_need(g, m->data.frame, 0);
     add_need(g, m->data.test_frame, 0);
     add_need(g, m->source, 0);
+    add_need(g, m->model, 0);
     for (int i = 0; i < m->n_models; i++) {
         add_need(g, m->models[i].artifact, 0);
         add_need(g, m->models[i].predictions, 0);

@@ -8,6 +8,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "ml/model/artifact.h"
 #include "ml/read/read.h"
 #include "proto/spec.h"
 #include "trial-runner/worker/checkpoint.h"
@@ -192,6 +193,15 @@ void worker_ingest(struct worker *w, struct job *j)
 
 /* ---- refit ---- */
 
+/* What the trial learnt from the rows that it held out. */
+static int adjust_read(struct job *j, struct adjust *out, struct err *err)
+{
+    const char *path = worker_input(j, "model");
+
+    *out = (struct adjust){ 0 };
+    return path ? artifact_adjust_read(path, out, err) : 0;
+}
+
 static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_event *ev,
                  struct err *err)
 {
@@ -205,8 +215,16 @@ static int refit(struct worker *w, struct job *j, struct buf *out, struct msg_ev
         return -1;
     if (worker_table(w, j, err) < 0)
         return -1;
-    int rc = fit_refit_artifact(j->data, j->family, j->params, g->seed, g->rounds_hint, &stop, out,
-                                &ev->test_value, &ev->test_se, err);
+    struct adjust adjust;
+    const struct fit_refit how = { .family = j->family,
+                                   .params = j->params,
+                                   .seed = g->seed,
+                                   .steps = g->rounds_hint,
+                                   .adjust = &adjust };
+    int rc = adjust_read(j, &adjust, err);
+    if (rc == 0)
+        rc = fit_refit_artifact(j->data, &how, &stop, out, &ev->test_value, &ev->test_se, err);
+    adjust_fini(&adjust);
     return dataset_unchanged(w->datasets, j->data, err) < 0 ? -1 : rc;
 }
 
