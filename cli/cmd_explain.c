@@ -251,13 +251,35 @@ static int pipeline(const struct explaining *e, struct err *err)
     return 0;
 }
 
+/* What is done to the outputs of the model; nothing where nothing is. */
+static void print_adjust(const struct artifact_info *info)
+{
+    const struct adjust *a = info->adjust;
+
+    if (a->calibrates)
+        printf("probabilities are calibrated: %s x %.4g%s%.4g%s\n",
+               info->task == ML_BINARY ? "log-odds" : "log probability", a->slope,
+               a->offset < 0 ? " - " : " + ", fabs(a->offset),
+               info->task == ML_BINARY ? "" : " x log share of the class");
+    if (a->threshold > 0)
+        printf("\"%s\" is predicted above a probability of %.4g\n", info->classes[1], a->threshold);
+    if (adjust_most_level(a) > 0)
+        printf("intervals (predict --interval 0.9) were learnt from %" PRId64 " held-out rows\n",
+               a->intervals.rows);
+    if (!adjust_is_plain(a))
+        printf("\n");
+}
+
 /* Without a table. */
 static int model_only(const struct explaining *e, struct err *err)
 {
     if (e->o->pipeline)
         return pipeline(e, err);
-    if (!e->o->json && !e->o->output && pipeline(e, err) < 0)
-        return -1;
+    if (!e->o->json && !e->o->output) {
+        print_adjust(e->info);
+        if (pipeline(e, err) < 0)
+            return -1;
+    }
     return importance(e, err);
 }
 

@@ -40,7 +40,7 @@ static int predicted_class(const struct explaining *e, const float *p)
     int best = 0;
 
     if (e->info->task == ML_BINARY)
-        return p[0] > 1 - p[0];
+        return (double)p[0] > adjust_threshold(e->info->adjust);
     for (int k = 1; k < e->outputs; k++)
         best = p[k] > p[best] ? k : best;
     return best;

@@ -52,6 +52,16 @@ export function pipelineOf(schema) {
   return heaviest ? [heaviest.schema?.pipeline, heaviest.family] : [schema.pipeline, schema.family];
 }
 
+/** What is done to the outputs of the model before people see them. */
+export function adjustedOf(schema) {
+  const {classes, calibration, threshold, intervals} = schema;
+  return [
+    calibration && `probabilities calibrated (slope ${fixed(calibration.slope, 2)})`,
+    threshold && `“${classes?.[1]}” predicted above ${fixed(threshold, 3)}`,
+    intervals && `intervals from ${count(intervals.rows)} held-out rows`
+  ].filter(Boolean);
+}
+
 function rowOf(column, most) {
   const fill = h('span', { class: 'share-fill' });
   fill.style.width = `${100 * column.importance / most}%`;
@@ -100,7 +110,7 @@ export function makeColumns(path, showError) {
       schema.family === 'linear' ?
           'Shares of the weights of standardised columns in the best model' :
           'Shares of what splits gained in the best model',
-      unread ? `${count(unread)} worth nothing` : ''
+      unread ? `${count(unread)} worth nothing` : '', ...adjustedOf(schema)
     ].filter(Boolean).join(' · '));
   }
 

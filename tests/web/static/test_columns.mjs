@@ -1,7 +1,7 @@
 // test_columns.mjs - the columns of one model, and of an ensemble: by weight, without members that
 // tell nothing. Run by tests/run.sh.
 
-import {inputsOf, pipelineOf} from '../../../web/static/columns.js';
+import {adjustedOf, inputsOf, pipelineOf} from '../../../web/static/columns.js';
 
 import {end, equal, test} from './cases.mjs';
 
@@ -27,6 +27,14 @@ await test('those of an ensemble count by the weights of members that tell somet
 
 await test('of an ensemble the heaviest member is drawn', () => {
   equal(pipelineOf(schema), ['dense', 'mlp']);
+});
+
+await test('what is done to the outputs is told, and nothing else', () => {
+  equal(adjustedOf({ classes: ['no', 'yes'] }), []);
+  equal(
+      adjustedOf({ classes: ['no', 'yes'], calibration: { slope: 1.5 }, threshold: 0.25 }),
+      ['probabilities calibrated (slope 1.50)', '“yes” predicted above 0.250']);
+  equal(adjustedOf({ intervals: { rows: 1500 } }), ['intervals from 1,500 held-out rows']);
 });
 
 end();
