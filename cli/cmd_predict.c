@@ -174,11 +174,9 @@ static int predict(const struct artifact *a, const char *file, const struct pred
                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
                                         .refuses_cells = str_eq(o->bad_cells, "error") };
     struct model_table t, kept = { 0 };
-    struct predicting ctx = { .output = o->output,
-                              .a = a,
-                              .info = artifact_info(a),
-                              .file = file,
-                              .how = *asked };
+    struct predicting ctx = {
+        .output = o->output, .a = a, .info = artifact_info(a), .file = file, .how = *asked
+    };
     char *names = mem_strdup(o->keep ? o->keep : "");
     int rc = 0;
 

@@ -283,8 +283,9 @@ static int score(const struct artifact *a, const char *file, const struct score_
                                         .may_lack_columns = str_eq(o->missing_columns, "missing"),
                                         .refuses_cells = str_eq(o->bad_cells, "error") };
     const struct score_how report_how = { .threshold = isnan(threshold)
-                                                       ? adjust_threshold(info->adjust)
-                                                       : threshold, .groups = (int)o->groups };
+                                                           ? adjust_threshold(info->adjust)
+                                                           : threshold,
+                                          .groups = (int)o->groups };
     struct scoring s = { .json = o->json };
     struct scored rows = { 0 };
     struct model_table t;
@@ -312,8 +313,8 @@ static const char *bad_option(const struct score_opts *o, double *threshold)
         return "--missing-columns is error or missing";
     if (!str_eq(o->bad_cells, "error") && !str_eq(o->bad_cells, "missing"))
         return "--bad-cells is error or missing";
-    if (o->threshold && (str_f64(o->threshold, threshold, NULL) < 0 ||
-                         !(*threshold >= 0 && *threshold <= 1)))
+    if (o->threshold &&
+        (str_f64(o->threshold, threshold, NULL) < 0 || !(*threshold >= 0 && *threshold <= 1)))
         return "--threshold is a number from 0 to 1";
     return NULL;
 }

@@ -272,10 +272,10 @@ static void add_intervals(struct reporting *r)
             all += w;
         }
         double share = inside / all;
-        json_array_append_new(
-            list, json_pack("{s:f, s:o, s:o, s:o}", "level", levels[k], "inside", number(share),
-                            "se", number(sqrt(share * (1 - share) * squares) / all), "width",
-                            number(width / all)));
+        json_array_append_new(list, json_pack("{s:f, s:o, s:o, s:o}", "level", levels[k], "inside",
+                                              number(share), "se",
+                                              number(sqrt(share * (1 - share) * squares) / all),
+                                              "width", number(width / all)));
     }
     if (json_array_size(list) > 0)
         json_object_set(r->out, "intervals", list);

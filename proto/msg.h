@@ -134,7 +134,8 @@ struct msg_grant {
     /* REFIT: the number of steps (boosting rounds) that validation chose; the engine scales it to
      * the number of all rows. */
     int rounds_hint;
-    char model[SHA256_HEX]; /* REFIT: the model of its trial, whose adjustments it keeps; "" = none */
+    char model
+        [SHA256_HEX];    /* REFIT: the model of its trial, whose adjustments it keeps; "" = none */
     char free_json[256]; /* REFIT: all chosen free-axis values as JSON text */
 };
 

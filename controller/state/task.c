@@ -218,8 +218,8 @@ int task_create_refit(struct study *st, int64_t number, int64_t *id, struct err 
     if (rc == 0) {
         json_t *free_values = json_object_get(info, "free");
         task = json_pack("{s:I, s:s, s:O, s:I, s:i, s:O}", "number", (json_int_t)number, "model",
-                         row.artifact, "config", config, "seed", (json_int_t)row.seed, "rounds", steps_of(info), "free",
-                         free_values ? free_values : json_null());
+                         row.artifact, "config", config, "seed", (json_int_t)row.seed, "rounds",
+                         steps_of(info), "free", free_values ? free_values : json_null());
         CHECK(task);
         rc = create(st->ctl, "refit", st->row.id, 0, task, id, err);
     }

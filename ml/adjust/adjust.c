@@ -146,8 +146,8 @@ static int put_calibration(const struct adjust *a, struct buf *out, struct err *
 
 static int put_intervals(const struct adjust_intervals *v, struct buf *out, struct err *err)
 {
-    if (buf_put_u64(out, (uint64_t)v->rows, err) < 0 ||
-        buf_put_u32(out, (uint32_t)v->n, err) < 0 || buf_put_u32(out, (uint32_t)v->places, err) < 0)
+    if (buf_put_u64(out, (uint64_t)v->rows, err) < 0 || buf_put_u32(out, (uint32_t)v->n, err) < 0 ||
+        buf_put_u32(out, (uint32_t)v->places, err) < 0)
         return -1;
     for (int i = 0; i < v->n; i++) {
         if (buf_put_f32(out, v->residual[i], err) < 0)
@@ -174,7 +174,8 @@ int adjust_save(const struct adjust *a, struct buf *out, struct err *err)
 
 static int broken(struct err *err)
 {
-    return err_set(err, ERR_ARG, "damaged model file: an adjustment of its outputs is out of range");
+    return err_set(err, ERR_ARG,
+                   "damaged model file: an adjustment of its outputs is out of range");
 }
 
 static int load_calibration(struct adjust *a, int outputs, struct view *in, struct err *err)

@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/adjust/adjust_private.h"
+#include "ml/adjust/adjust_fit_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,15 +76,15 @@ static bool is_gain(const struct adjust_rows *r, const float *before, const floa
     adjust_loss_weights(r, weight);
     for (int64_t i = 0; i < r->n; i++) {
         int64_t at = i * r->outputs;
-        mean += weight[i] * (adjust_row_loss(r, before + at, i) - adjust_row_loss(r, after + at, i));
+        mean +=
+            weight[i] * (adjust_row_loss(r, before + at, i) - adjust_row_loss(r, after + at, i));
         all += weight[i];
     }
     mean /= all;
     for (int64_t i = 0; i < r->n; i++) {
         int64_t at = i * r->outputs;
-        double e =
-            weight[i] *
-            (adjust_row_loss(r, before + at, i) - adjust_row_loss(r, after + at, i) - mean);
+        double e = weight[i] *
+                   (adjust_row_loss(r, before + at, i) - adjust_row_loss(r, after + at, i) - mean);
         square += e * e;
     }
     mem_free(weight);

@@ -23,8 +23,8 @@ struct adjust_rows {
     /* outputs: floats a row; classes: 0 for numbers */
     int outputs, classes;
     int64_t n;
-    const float *p;   /* [n][outputs] */
-    const double *y;  /* [n] class index or value */
+    const float *p;       /* [n][outputs] */
+    const double *y;      /* [n] class index or value */
     const double *weight; /* [n], or NULL: all rows count 1 */
     const uint8_t *part;  /* [n] below parts */
     /* 1 to ADJUST_PARTS */

@@ -1,6 +1,6 @@
 /* calibrate.c - the two numbers of a calibration, by Newton's method on log loss, which is convex in
  * them (adjust.h). */
-#include "ml/adjust/adjust_private.h"
+#include "ml/adjust/adjust_fit_private.h"
 
 #include "base/base.h"
 #include "base/mem.h"

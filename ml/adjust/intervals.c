@@ -3,7 +3,7 @@
  * How large residuals are is told by groups of rows with like predictions, as their mean absolute
  * residual. A residual is divided by what the rows of other parts say of its size, so that no row makes
  * its own divisor. Where that does not make intervals narrower, all residuals count as they are. */
-#include "ml/adjust/adjust_private.h"
+#include "ml/adjust/adjust_fit_private.h"
 
 #include "base/base.h"
 #include "base/mem.h"

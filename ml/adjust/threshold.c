@@ -6,7 +6,7 @@
  * weighted by how near its metric comes to the best, where SHARPNESS / sqrt(rows) is near. On new
  * rows this beats the best place itself, the middle of all within .01 of it, and the mean over samples
  * with replacement, most where rows are few (docs/measurements/2026-11-24.md). */
-#include "ml/adjust/adjust_private.h"
+#include "ml/adjust/adjust_fit_private.h"
 
 #include "base/base.h"
 #include "base/mem.h"

@@ -225,9 +225,9 @@ static int intervals_json(const struct predictions *p, const float *all, struct 
             rc = buf_addf(out, err, ",\"%s\":[", names[k]);
         for (int64_t i = 0; rc == 0 && i < p->f->rows; i++) {
             bounds_of(info, &p->how, all[i], at);
-            rc = buf_addf(
-                out, err, "%s%s", i > 0 ? "," : "",
-                isfinite(at[k]) ? number_text(at[k], target_shift(&info->unit), text) : "null");
+            rc = buf_addf(out, err, "%s%s", i > 0 ? "," : "",
+                          isfinite(at[k]) ? number_text(at[k], target_shift(&info->unit), text)
+                                          : "null");
         }
         if (rc == 0)
             rc = buf_adds(out, "]", err);

@@ -32,8 +32,9 @@ static bool changes_score(const struct fit_trial *t)
     enum metric_id m = t->d->spec.metric;
     bool is_rank = m == METRIC_AUC || m == METRIC_AVERAGE_PRECISION;
 
-    return t->d->spec.task == ML_BINARY ? !is_rank
-                                        : t->d->spec.task == ML_MULTICLASS && metric_info(m)->is_smooth;
+    return t->d->spec.task == ML_BINARY
+               ? !is_rank
+               : t->d->spec.task == ML_MULTICLASS && metric_info(m)->is_smooth;
 }
 
 /* ---- learning ---- */
@@ -92,17 +93,17 @@ static int sample_take(struct sample *s, const struct fit_trial *t, const struct
                 s->weight[n] = t->weight[f] ? t->weight[f][i] : 1;
         }
     }
-    s->rows = (struct adjust_rows){ .task = t->d->spec.task,
-                                    .metric = t->d->spec.metric,
-                                    .outputs = k,
-                                    .classes = t->d->n_classes,
-                                    .n = n,
-                                    .p = s->p,
-                                    .y = s->y,
-                                    .weight = s->weight,
-                                    .part = s->part,
-                                    .parts = a->folds > 1 ? MIN(a->folds, ADJUST_PARTS)
-                                                          : ADJUST_PARTS };
+    s->rows =
+        (struct adjust_rows){ .task = t->d->spec.task,
+                              .metric = t->d->spec.metric,
+                              .outputs = k,
+                              .classes = t->d->n_classes,
+                              .n = n,
+                              .p = s->p,
+                              .y = s->y,
+                              .weight = s->weight,
+                              .part = s->part,
+                              .parts = a->folds > 1 ? MIN(a->folds, ADJUST_PARTS) : ADJUST_PARTS };
     return 0;
 }
 

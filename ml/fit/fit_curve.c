@@ -177,8 +177,7 @@ void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const s
     double sum = 0, square = 0, weight = 0;
 
     for (int f = 0; f < c->folds; f++) {
-        const struct fit_value *v =
-            &r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f];
+        const struct fit_value *v = &r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f];
         double w = t->size[f];
         if (isnan(v->score))
             continue;

@@ -101,7 +101,8 @@ static void two_classes_get_their_line_back(void **state)
         for (int i = 1; i < MOST; i++) /* the order of rows stays */
             assert_true((p[i] - p[i - 1]) * (q[i] - q[i - 1]) >= 0);
         for (int i = 0; i < 100; i++)
-            assert_true(fabs(odds((double)q[i]) - (a.slope * odds((double)p[i]) + a.offset)) < 1e-3);
+            assert_true(fabs(odds((double)q[i]) - (a.slope * odds((double)p[i]) + a.offset)) <
+                        1e-3);
         adjust_fini(&a);
     }
 }
@@ -167,7 +168,8 @@ static void classes_drawn_to_their_shares_are_drawn_back(void **state)
     adjust_probabilities(&a, q, N);
     assert_true(logloss(ML_MULTICLASS, CLASSES, q, N) < logloss(ML_MULTICLASS, CLASSES, p, N));
     for (int i = 0; i < N; i++)
-        assert_true(fabs((double)(q[4 * i] + q[4 * i + 1] + q[4 * i + 2] + q[4 * i + 3]) - 1) < 1e-5);
+        assert_true(fabs((double)(q[4 * i] + q[4 * i + 1] + q[4 * i + 2] + q[4 * i + 3]) - 1) <
+                    1e-5);
     for (int i = 0; i < N * CLASSES; i++) {
         off += fabs((double)(q[i] - is[i])) / N / CLASSES;
         was += fabs((double)(p[i] - is[i])) / N / CLASSES;
@@ -242,8 +244,8 @@ static void thresholds_are_worth_it_on_new_rows(void **state)
             }
         }
         if (!(sum[0] - sum[1] > cases[k].gain))
-            fail_msg("%s: %.4f with thresholds, %.4f at one half", metric_info(cases[k].metric)->name,
-                     sum[0], sum[1]);
+            fail_msg("%s: %.4f with thresholds, %.4f at one half",
+                     metric_info(cases[k].metric)->name, sum[0], sum[1]);
     }
 }
 

@@ -230,12 +230,9 @@ static double furthest(const struct artifact *a, const struct rig *r)
 static void values_add_up_to_what_is_calibrated(void **state)
 {
     static double share[] = { -1.2, -1.5, -1.1, -2 };
-    static const struct adjust two = { .calibrates = true, .slope = 1.6, .offset = -0.3 },
-                               four = { .calibrates = true,
-                                        .slope = 0.7,
-                                        .offset = 0.2,
-                                        .classes = 4,
-                                        .log_share = share };
+    static const struct adjust two = { .calibrates = true, .slope = 1.6, .offset = -0.3 }, four = {
+        .calibrates = true, .slope = 0.7, .offset = 0.2, .classes = 4, .log_share = share
+    };
     static const char *const families[] = { "boost", "linear", "forest" };
 
     (void)state;

@@ -529,8 +529,7 @@ static void a_refit_uses_all_rows_and_more_rounds(void **state)
     buf_init(&b, 1u << 28);
     rig_stop_init(&stop, 1, 2);
     stop.stop.deadline_us = 30;
-    assert_int_equal(fit_refit_artifact(r->d, &how, &stop.stop, &b, &test, &se, &err),
-                     -1);
+    assert_int_equal(fit_refit_artifact(r->d, &how, &stop.stop, &b, &test, &se, &err), -1);
     assert_int_equal(err.code, ERR_TIMEOUT);
     buf_fini(&b);
     rig_free(r);

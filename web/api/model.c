@@ -128,7 +128,7 @@ static const struct web_route routes[] = {
     { WEB_GET, "/api/v1/models/{model}", model_show, WEB_VIEWERS, 0, NULL,
       "What a model is: its task, target, classes and columns", NULL, "Model" },
     { WEB_POST, "/api/v1/models/{model}/predict", model_predict, WEB_VIEWERS, WEB_RAW | WEB_ADMIT,
-      "format,missing_columns,bad_cells,threshold,interval", "What a model predicts for rows", "PredictRows",
-      "Predictions" },
+      "format,missing_columns,bad_cells,threshold,interval", "What a model predicts for rows",
+      "PredictRows", "Predictions" },
 };
 const struct web_table web_model_table = { routes, ARRAY_LEN(routes) };

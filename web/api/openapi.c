@@ -219,9 +219,8 @@ static const struct schema schemas[] = {
                        upper: where an interval is asked for */
       "{\"type\":\"object\",\"required\":[\"model\",\"rows\",\"predictions\",\"notes\"],"
       "\"properties\":{\"model\":" HASH ",\"rows\":" ID ",\"predictions\":{\"type\":\"array\","
-      "\"items\":{}},\"classes\":" ITEMS(STR) ",\"probabilities\":" ITEMS(
-          ITEMS(NUM)) ",\"interval\":{\"type\":\"number\"},\"lower\":" ITEMS(NUM) ",\"upper\":" ITEMS(NUM)
-                      ",\"notes\":" ITEMS(STR) "}}" },
+      "\"items\":{}},\"classes\":" ITEMS(STR) ",\"probabilities\":" ITEMS(ITEMS(NUM)) ",\"interval\":{\"type\":\"number\"},\"lower\":" ITEMS(
+          NUM) ",\"upper\":" ITEMS(NUM) ",\"notes\":" ITEMS(STR) "}}" },
     { "TrialList", JSON, LIST("trials", REF("Trial")) },
     { "TrialLog", JSON, "{\"type\":\"object\"}" },
     { "EpochRun", JSON, /* lists of one length; null where a number is not known */
