@@ -78,7 +78,8 @@ static int64_t least_reserve(const struct study *st)
 /* Some 100 ms where nobody else computes. */
 int64_t budget_ensemble_ms(const struct study *st)
 {
-    bool makes_one = st->spec.ensemble > 0 && st->problem.is_ready && !problem_refits(&st->problem);
+    bool makes_one =
+        st->spec.ensemble > 0 && st->problem.is_ready && !st->problem.data.time_column[0];
 
     return makes_one ? MIN(ENSEMBLE_MS, st->spec.budget_time_ms / ENSEMBLE_SHARE) : 0;
 }
@@ -88,7 +89,7 @@ static int64_t members_ms(const struct study *st)
 {
     int64_t budget = st->spec.budget_time_ms;
 
-    return budget_ensemble_ms(st) > 0 && budget >= SHORT_BUDGET_MS && st->n_paused > 0
+    return budget_ensemble_ms(st) > 0 && !problem_refits(&st->problem) && budget >= SHORT_BUDGET_MS && st->n_paused > 0
                ? MIN(MEMBERS_MS, budget / MEMBERS_SHARE)
                : 0;
 }
@@ -100,7 +101,7 @@ int64_t budget_reserve(const struct study *st)
     int64_t last = budget_ensemble_ms(st) + members_ms(st);
     int64_t base = MIN(MAX(least, st->keep_ms * 3 / 2) + last, budget * 2 / 5);
 
-    return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2, budget * 2 / 5)) : base;
+    return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2 + last, budget * 2 / 5)) : base;
 }
 
 /* Monotonic ms at which the budget is used up; INT64_MAX = there is no limit, or the clock

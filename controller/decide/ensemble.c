@@ -17,7 +17,8 @@ enum { NEED_MS = 60 };
 bool ensemble_keeps(const struct study *st)
 {
     return st->spec.ensemble > 0 && !st->spec.is_own && st->problem.is_ready &&
-           !st->problem.is_undecided && !problem_refits(&st->problem) && objective_count(st) <= 1;
+           !st->problem.is_undecided && !st->problem.data.time_column[0] &&
+           objective_count(st) <= 1;
 }
 
 static bool is_candidate(const struct study *st, int64_t number)

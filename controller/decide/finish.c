@@ -2,13 +2,12 @@
  *
  * In a study with a limit in time the running trials were told their deadline and end by themselves, with their best so far;
  * those that do not are cancelled at the hard limit. Paused trials that are better than completed ones are completed as they
- * are (rescue.h). Then, after a holdout or forward in time, a refit task fits the best configuration on all rows, if the time left allows it;
- * kfold ships the bag of fold models that the best trial uploaded, or an ensemble of several such bags, which another task
- * makes (ensemble.h). A refit that fails costs nothing: the best trial's own
- * model ships.
+ * are (rescue.h). Then a task looks for an ensemble of the models that the trials uploaded (ensemble.h). If there is none,
+ * kfold ships the bag of fold models of the best trial; after a holdout or forward in time a refit task fits the best
+ * configuration on all rows, if the time left allows it. A refit that fails costs nothing: the best trial's own model ships.
  *
  * What happened so far is read from the study: the states of its trials, its leases, and its `result` column, which
- * serve/ship.c writes while it finishes ({"refit_task", "artifact", "test_score", "test_se"}). */
+ * settle/ship.c writes while it finishes. */
 #include "controller/decide/finish.h"
 
 #include "base/str.h"
@@ -67,16 +66,28 @@ static int begin(struct study *st, struct actions *out)
 
 /* ---- refit ---- */
 
+/* Whether the progress that ship.c keeps has this. */
+static bool has(const struct study *st, const char *what)
+{
+    return st->row.result && strstr(st->row.result, what);
+}
+
 static bool had_refit(const struct study *st)
 {
-    return st->row.result && strstr(st->row.result, "\"refit_task\"");
+    return has(st, "\"refit_task\"");
+}
+
+static bool had_ensemble(const struct study *st)
+{
+    return has(st, "\"ensemble_task\"") || has(st, "\"ensemble\"");
 }
 
 static bool wants_refit(const struct study *st)
 {
     int64_t left = budget_hard_ms(st), need = budget_refit_ms(st);
 
-    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st))
+    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st) ||
+        has(st, "\"ships\":true"))
         return false;
     return left == INT64_MAX || left - ctl_now(st->ctl) > need;
 }
@@ -97,10 +108,9 @@ static int64_t trials_end_ms(const struct study *st)
         if (!l->is_task && l->study == st->row.id)
             last = MAX(last, MAX(l->deadline_ms, l->kept_ms) + GRACE_MS);
     }
+    from = ensemble_wants(st) ? hard - budget_ensemble_ms(st) : hard;
     if (problem_refits(&st->problem))
-        from = hard - MAX(budget_refit_ms(st), 1);
-    else
-        from = ensemble_wants(st) ? hard - budget_ensemble_ms(st) : hard;
+        from -= MAX(budget_refit_ms(st), 1);
     return from < last ? hard : from;
 }
 
@@ -111,10 +121,10 @@ static int after_trials(const struct study *st, struct actions *out)
         return 0;
     if (st->refit)
         action_add(out, ACT_NO_REFIT, 0);
+    else if (!had_ensemble(st) && !had_refit(st) && ensemble_wants(st))
+        action_add(out, ACT_ENSEMBLE, 0);
     else if (!had_refit(st) && wants_refit(st))
         action_add(out, ACT_REFIT, board_best(st));
-    else if (!had_refit(st) && ensemble_wants(st))
-        action_add(out, ACT_ENSEMBLE, 0);
     else
         action_add(out, ACT_CLOSE, st->spec.is_own ? board_best(st) : board_best_artifact(st));
     return 1;

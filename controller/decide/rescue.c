@@ -40,11 +40,17 @@ static int can_complete(struct study *st, int64_t number, struct err *err)
     return c.family && ladder_is_whole(&st->problem, c.family, c.params, t->level);
 }
 
+/* After a holdout the time belongs to the refit of one model. */
+static bool completes_many(const struct study *st)
+{
+    return ensemble_keeps(st) && !problem_refits(&st->problem);
+}
+
 /* The trial that a paused one must beat: the best, or the last of those that an ensemble looks at; 0 =
  * every trial will do. */
 static int64_t rival(const struct study *st)
 {
-    if (!ensemble_keeps(st))
+    if (!completes_many(st))
         return board_best(st);
     return st->n_board >= LOOKS ? st->board[LOOKS - 1] : 0;
 }
@@ -108,7 +114,7 @@ int rescue_next(struct study *st, struct actions *out, struct err *err)
     if (st->count[TS_PAUSED] == 0 || rescue_waits(st) || !st->problem.is_ready || !st->search ||
         st->n_rescue == STUDY_MAX_RESCUE || (hard != INT64_MAX && hard - now < NEED_MS))
         return 0;
-    n = pick(st, numbers, ensemble_keeps(st) ? STUDY_MAX_RESCUE - st->n_rescue : 1, err);
+    n = pick(st, numbers, completes_many(st) ? STUDY_MAX_RESCUE - st->n_rescue : 1, err);
     n = n > 0 ? fitting(st, numbers, n, hard) : n;
     for (int i = 0; i < n; i++) {
         struct action *a = action_add(out, ACT_RESCUE, numbers[i]);

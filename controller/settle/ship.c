@@ -1,7 +1,7 @@
 /* ship.c - writes the end of a study into rows (ship.h).
  *
  * While a study finishes, its `result` column holds what a restart must know about the refit or the
- * ensemble: {"refit_task", "artifact", "test_score", "test_se", "ensemble"}, each as soon as it is
+ * ensemble: {"refit_task", "ensemble_task", "artifact", "test_score", "test_se", "ensemble"}, each as soon as it is
  * known. When the study
  * ends, the column gets the result that users see: the trial that ships and its scores. */
 #include "controller/settle/ship.h"
@@ -158,7 +158,7 @@ int ship_ensemble(struct study *st, struct err *err)
         return -1;
     }
     st->refit = task;
-    json_object_set_new(progress, "refit_task", json_integer((json_int_t)task));
+    json_object_set_new(progress, "ensemble_task", json_integer((json_int_t)task));
     return progress_save(st, progress, err);
 }
 
@@ -248,7 +248,9 @@ static int ship(struct study *st, int64_t number, struct err *err)
     struct trial_row best = { 0 };
     json_t *progress = progress_load(st);
     const char *refit = json_string_value(json_object_get(progress, "artifact"));
-    bool is_made = refit && refit[0], is_refit = is_made && !json_object_get(progress, "ensemble");
+    bool is_ensemble =
+        json_is_true(json_object_get(json_object_get(progress, "ensemble"), "ships"));
+    bool is_made = refit && refit[0], is_refit = is_made && !is_ensemble;
     int rc = trial_load(st, number, &best, err);
 
     if (rc == 0) {

@@ -289,19 +289,22 @@ static void extras_load(struct study *st)
 
 static int refit_load(struct study *st, struct err *err)
 {
-    struct task_row task = { 0 };
-    json_t *o = NULL;
+    static const char *const keys[] = { "ensemble_task", "refit_task" };
+    int rc = 0;
 
     if (st->row.state != SS_FINISHING || !st->row.result)
         return 0;
-    o = jsonx_load(st->row.result, strlen(st->row.result), "result", NULL);
-    int64_t id = json_integer_value(json_object_get(o, "refit_task"));
+    json_t *o = jsonx_load(st->row.result, strlen(st->row.result), "result", NULL);
+    for (size_t k = 0; k < ARRAY_LEN(keys) && rc >= 0; k++) {
+        int64_t id = json_integer_value(json_object_get(o, keys[k]));
+        struct task_row task = { 0 };
+        /* The task is looked up in its row, because tasks may be loaded into memory after studies. */
+        rc = id > 0 ? store_task_get(st->ctl->store, id, &task, err) : 0;
+        if (rc == 1 && (str_eq(task.state, "queued") || str_eq(task.state, "running")))
+            st->refit = id;
+        task_row_fini(&task);
+    }
     json_decref(o);
-    /* The task is looked up in its row, because tasks may be loaded into memory after studies. */
-    int rc = id > 0 ? store_task_get(st->ctl->store, id, &task, err) : 0;
-    if (rc == 1 && (str_eq(task.state, "queued") || str_eq(task.state, "running")))
-        st->refit = id;
-    task_row_fini(&task);
     return rc < 0 ? -1 : 0;
 }
 

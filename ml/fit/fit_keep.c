@@ -8,6 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+/* The rows of a holdout are dealt out to so many parts, which take the place of folds: an ensemble is
+ * judged on each by what was selected on the others. */
+enum { HOLDOUT_PARTS = 5 };
+
 void fit_trial_keeps(struct fit_trial *t, struct predictions *out)
 {
     *out = (struct predictions){ 0 };
@@ -27,6 +31,12 @@ static int rows_alloc(struct predicted_rows *r, int64_t n, int outputs, bool wei
     return 0;
 }
 
+/* Whether the row is one that the trial's folds hold out; of a holdout only the first fold is. */
+static bool is_held(const struct fit_trial *t, int64_t row)
+{
+    return t->is_holdout ? t->d->fold[row] == 0 : t->d->fold[row] < t->d->k_folds;
+}
+
 /* 1, 0 = a row was held out by no fold that was fitted, -1. */
 static int held_take(struct fit_trial *t, const float *oof, struct predictions *out,
                      struct err *err)
@@ -37,17 +47,17 @@ static int held_take(struct fit_trial *t, const float *oof, struct predictions *
     int64_t n = 0;
 
     for (int64_t i = 0; i < d->rows; i++)
-        n += d->fold[i] < d->k_folds;
+        n += is_held(t, i);
     if (n == 0)
         return 0;
     if (rows_alloc(r, n, k, d->weight != NULL, err) < 0)
         return -1;
     for (int64_t i = 0; i < d->rows; i++) {
-        if (d->fold[i] >= d->k_folds)
+        if (!is_held(t, i))
             continue;
         if (!isfinite(oof[i * k]))
             return 0;
-        r->fold[r->n] = d->fold[i];
+        r->fold[r->n] = t->is_holdout ? (uint8_t)(r->n % out->folds) : d->fold[i];
         r->y[r->n] = d->truth[i];
         if (r->weight)
             r->weight[r->n] = d->weight[i];
@@ -67,7 +77,7 @@ int fit_keep_held(struct fit_trial *t, struct err *err)
                                  .metric = d->spec.metric,
                                  .outputs = d->n_outputs,
                                  .classes = d->n_classes,
-                                 .folds = d->k_folds,
+                                 .folds = t->is_holdout ? HOLDOUT_PARTS : d->k_folds,
                                  .shift = target_shift(&d->unit) };
     int rc = !oof ? err_set(err, ERR_NOMEM, "no memory to keep %zu predictions", all)
              : fit_trial_oof(t, oof, err) < 0 ? -1
