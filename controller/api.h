@@ -70,6 +70,8 @@
  *               again}
  *   verdict     {trial: id, verdict: continue|pause|stop|completed|failed|gone, level, run_to};
  *               gone: somebody else has the trial now
+ *   verdicts    {results: [{trial: id, verdict: completed|failed|stop|gone|released|refused, where,
+ *               detail: why it was refused}], next: suggestions, if some were asked for}
  *   dataset     {id, name, state: ingesting|ready|failed, error, blob, identity, frame, file_name,
  *               columns, rows, cols, bytes, created_at}; ctl_dataset_get and _create add schema;
  *               datasets {datasets: [dataset]}
@@ -244,11 +246,15 @@ int ctl_trial_retry(struct ctl *ctl, int64_t id, json_t **out, struct err *err);
 int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, json_t **out,
                       struct err *err);
 /* Ask and tell, for a study with a space of its own: gives up to `count` trials to a client
- * ({client, count}), and takes what the client says of one ({client, lease, level, value, ask}; at
- * its end also {failed}). With `ask`, an answer that ends the client's work on the trial holds the
- * next one. */
+ * ({client, count, ahead: as many more where the sampler does not learn from results}), and takes
+ * what the client says of one ({client, lease, level, value, ask}; at its end also {failed}). With
+ * `ask`, an answer that ends the client's work on the trial holds the next one. ctl_study_tell takes
+ * many results at once ({client, results: [{trial, lease, value | failed | released}], count,
+ * ahead}); each is taken or refused for itself. */
 int ctl_study_suggest(struct ctl *ctl, const char *study, const json_t *body, json_t **out,
                       struct err *err);
+int ctl_study_tell(struct ctl *ctl, const char *study, const json_t *body, json_t **out,
+                   struct err *err);
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,
                    struct err *err);
 int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err); /* its journal */

@@ -27,7 +27,11 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { RETIRE_BATCH = 64, OWN_PARALLEL = 100000 };
+enum {
+    RETIRE_BATCH = 64,
+    OWN_PARALLEL = 100000,
+    AHEAD_SHARE = 8 /* of the trials that are left, one client keeps at most one in so many */
+};
 
 /* ---- making work ---- */
 
@@ -52,6 +56,17 @@ int64_t live_parallel(const struct study *st)
     if (!sampler || !sampler->ignores_results)
         room = MIN(room, MAX(16, 2 * n_devices) + st->n_board / 4);
     return MAX(room, 1);
+}
+
+int64_t live_ahead(const struct study *st)
+{
+    const struct sampler_ops *sampler = sampler_find(st->problem.search.sampler);
+    int64_t left = st->spec.budget_trials - st->n_trials + st->n_queue;
+
+    if (!st->space.own || st->spec.command || st->spec.parallel || st->spec.levels > 1 ||
+        !sampler || !sampler->ignores_results)
+        return 0;
+    return st->spec.budget_trials ? MAX(left / AHEAD_SHARE - 1, 0) : INT64_MAX;
 }
 
 static void say(struct actions *out, const char *event, int n, const char *flag, bool value)
@@ -160,6 +175,8 @@ static int64_t places(const struct study *st)
 {
     int64_t most = live_parallel(st);
 
+    if (most >= OWN_PARALLEL)
+        return most; /* counting would cost more than it could change */
     return most + MIN(lease_count_leaving(st->ctl, st->row.id), LIVE_LEAVING_MOST * most);
 }
 

@@ -70,6 +70,7 @@ struct search {
     /* Suggestions that are made beside the loop (ahead.h). */
     struct ahead_slot *ahead; /* the suggestion under way, or made and not yet taken; NULL = none */
     int64_t expect_us;        /* how long the next suggestion may take, by the last ones */
+    int64_t last_us;          /* how long the last one took */
     bool holds_suggestions;   /* none may be begun, because a user's trial takes the next number */
     int64_t recalled;         /* replay: the sampler was already told of this trial; 0 = none */
 };

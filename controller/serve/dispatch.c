@@ -477,7 +477,7 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
 }
 
 int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t number,
-                 struct err *err)
+                 struct trial_row *row, struct err *err)
 {
     struct group *g = mem_zalloc(sizeof *g);
     struct msg_ask ask = { .max_trials = 1 };
@@ -492,6 +492,8 @@ int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t
         rc = trial_grant(g, 0, r, &ask, ++st->ctl->group_no, err);
     st->ctl->stats.grants++;
     st->ctl->stats.granted_trials++;
+    *row = g->rows[0];
+    g->rows[0] = (struct trial_row){ 0 };
     group_fini(g);
     mem_free(g);
     return rc;

@@ -14,9 +14,10 @@ struct gang_seats;
  * work for it now; -1. */
 int dispatch_grant(struct ctl *ctl, struct gang_seats *seats, struct err *err);
 /* Gives this trial of a study with a space of its own (spec.is_own) to a client of the user's. r:
- * the runner that stands for all such clients (api/ask.c). */
+ * the runner that stands for all such clients (api/ask.c). row: the trial's, as it is now; to be
+ * freed by trial_row_fini, also after an error. */
 int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t number,
-                 struct err *err);
+                 struct trial_row *row, struct err *err);
 int64_t dispatch_own_next(const struct study *st); /* number of the next such trial; 0 = none */
 /* Whether there may be work for this runner. Reads memory only, so it is cheap; a yes may turn out
  * to be wrong. */

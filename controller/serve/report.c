@@ -192,34 +192,34 @@ static int numbered_event(struct study *st, struct trial_row *row, const struct 
     return trial_save(st, row, err);
 }
 
-int report_trial(struct ctl *ctl, const char *session, const struct msg_event *e,
-                 struct msg_reply *reply, struct err *err)
+/* Applies the message to a row that was just read: rc is what the reading returned. Afterwards the
+ * row is as it is stored. */
+static int apply_read(struct ctl *ctl, const char *session, const struct msg_event *e, int rc,
+                      struct trial_row *row, struct msg_reply *reply, struct err *err)
 {
-    struct trial_row row = { 0 };
     struct study *st = NULL;
-    int rc = store_trial_get(ctl->store, e->trial, &row, err);
 
     reply->action = MSG_STALE;
-    if (rc == 1 && row.fence == e->fence) {
+    if (rc == 1 && row->fence == e->fence) {
         /* An ended trial does not change, so its study need not be read from the database for
          * it. */
-        bool is_over = trial_is_final(row.state);
-        st = is_over ? study_loaded(ctl, row.study) : study_by_id(ctl, row.study, err);
-        rc = st ? check_holder(ctl, st, &row, session, err) : is_over ? 1 : -1;
-        if (rc < 0 && !st && is_lost_case(ctl, &row, err))
+        bool is_over = trial_is_final(row->state);
+        st = is_over ? study_loaded(ctl, row->study) : study_by_id(ctl, row->study, err);
+        rc = st ? check_holder(ctl, st, row, session, err) : is_over ? 1 : -1;
+        if (rc < 0 && !st && is_lost_case(ctl, row, err))
             rc = 0;
-        else if (rc == 0 && !msg_is_passing(e->type) && e->seq <= row.msg_seq)
+        else if (rc == 0 && !msg_is_passing(e->type) && e->seq <= row->msg_seq)
             rc = 1; /* it was queued again since: a repeat is acknowledged all the same */
         if (rc == 1 && e->type == MSG_MEET) {
             gang_meet(ctl, e);
-            reply->action = trial_is_final(row.state) ? MSG_STOP : MSG_OK;
+            reply->action = trial_is_final(row->state) ? MSG_STOP : MSG_OK;
         } else if (rc == 1 && e->type == MSG_PROGRESS)
-            rc = progress_event(ctl, st, &row, e, reply, err);
+            rc = progress_event(ctl, st, row, e, reply, err);
         else if (rc == 1)
-            rc = numbered_event(st, &row, e, reply, err);
+            rc = numbered_event(st, row, e, reply, err);
         if (st && rc < 0)
             damage_suspect(ctl, st->row.id, err);
-    } else if (rc < 0 && is_lost_case(ctl, &row, err)) {
+    } else if (rc < 0 && is_lost_case(ctl, row, err)) {
         rc = 0;
     }
     if (reply->action == MSG_STALE)
@@ -227,8 +227,26 @@ int report_trial(struct ctl *ctl, const char *session, const struct msg_event *e
     struct lease *l = lease_find(ctl, false, e->trial);
     if (l && l->deadline_ms)
         reply->deadline_ms = MAX(l->deadline_ms - ctl_now(ctl), 1);
-    trial_row_fini(&row);
     return rc < 0 ? -1 : 0;
+}
+
+int report_row(struct ctl *ctl, const char *session, const struct msg_event *e,
+               struct trial_row *row, struct msg_reply *reply, struct err *err)
+{
+    CHECK(row->id == e->trial);
+    row->has_answer = false;
+    return apply_read(ctl, session, e, 1, row, reply, err);
+}
+
+static int report_trial(struct ctl *ctl, const char *session, const struct msg_event *e,
+                        struct msg_reply *reply, struct err *err)
+{
+    struct trial_row row = { 0 };
+    int rc = store_trial_get(ctl->store, e->trial, &row, err);
+
+    rc = apply_read(ctl, session, e, rc, &row, reply, err);
+    trial_row_fini(&row);
+    return rc;
 }
 
 static int event_apply(struct ctl *ctl, int64_t runner, const char *session,

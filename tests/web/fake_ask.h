@@ -14,6 +14,18 @@ int ctl_study_suggest(struct ctl *ctl, const char *study, const json_t *body, js
                      "level", 0, "run_to", 1, "levels", 1, "done", 0, "wait_ms", 0);
     return 0;
 }
+int ctl_study_tell(struct ctl *ctl, const char *study, const json_t *body, json_t **out,
+                   struct err *err)
+{
+    json_t *next = NULL;
+
+    if (ctl_study_suggest(ctl, study, body, &next, err) < 0)
+        return -1;
+    *out = json_pack("{s:[{s:i, s:s}, {s:i, s:s, s:s, s:s}], s:o}", "results", "trial", 9,
+                     "verdict", "completed", "trial", 10, "verdict", "refused", "where",
+                     "results[1]", "detail", "no trial 10 in this study", "next", next);
+    return 0;
+}
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,
                    struct err *err)
 {

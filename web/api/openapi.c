@@ -47,6 +47,11 @@ struct schema {
 #define LIST(key, item)                                                      \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":" item "}}}"
+#define AHEAD "{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,\"maximum\":255}"
+/* One of the forms of a result among many. */
+#define RESULT(key, type)                                                         \
+    "{\"required\":[\"trial\",\"lease\",\"" key "\"]," CLOSED ",\"properties\":{" \
+    "\"trial\":" ID ",\"lease\":" ID ",\"" key "\":" type "}}"
 
 static const struct schema schemas[] = {
     { "Problem", "application/problem+json",
@@ -178,7 +183,8 @@ static const struct schema schemas[] = {
       "\"completed\",\"pruned\",\"failed\",\"cancelled\"]},\"score\":" NUM "}}" },
     { "Suggest", JSON,
       "{\"type\":\"object\",\"required\":[\"client\"]," CLOSED ",\"properties\":{\"client\":" CLIENT
-      ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":256}}}" },
+      ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":256},\"ahead\":" AHEAD
+      "}}" },
     { "Suggestion", JSON,
       "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"lease\",\"params\",\"level\","
       "\"run_to\",\"levels\"],\"properties\":{\"trial\":" ID ",\"number\":" ID ",\"lease\":" ID
@@ -206,6 +212,24 @@ static const struct schema schemas[] = {
       "\"properties\":{\"trial\":" ID ",\"verdict\":{\"type\":\"string\",\"enum\":[\"continue\","
       "\"pause\",\"stop\",\"completed\",\"failed\",\"gone\"]},\"level\":{\"type\":\"integer\"},"
       "\"run_to\":{\"type\":\"integer\"},\"next\":" REF("Suggestions") "}}" },
+    { "Results", JSON,
+      "{\"type\":\"object\",\"required\":[\"client\",\"results\"]," CLOSED ",\"properties\":{"
+      "\"client\":" CLIENT ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,"
+      "\"maximum\":256},\"ahead\":" AHEAD ",\"results\":{\"type\":\"array\",\"maxItems\":256,"
+      "\"items\":" REF("Result") "}},\"example\":{\"client\":\"c\",\"count\":1,\"results\":["
+                                 "{\"trial\":1,\"lease\":1,\"value\":0.5}]}}" },
+    { "Result", JSON, /* a value (null: the program got none), why there is none, or given back */
+      "{\"type\":\"object\",\"anyOf\":[" RESULT("value", NUM) "," RESULT("values", VALUES) "," RESULT(
+          "failed",
+          "{\"type\":\"string\",\"maxLength\":1000}") "," RESULT("released",
+                                                                 "{\"type\":\"boolean\",\"enum\":[true]}") "]}" },
+    { "Taken", JSON,
+      "{\"type\":\"object\",\"required\":[\"trial\",\"verdict\"],\"properties\":{\"trial\":" ID
+      ",\"verdict\":{\"type\":\"string\",\"enum\":[\"completed\",\"failed\",\"stop\",\"pause\","
+      "\"gone\",\"released\",\"refused\"]},\"where\":" STR ",\"detail\":" STR "}}" },
+    { "Verdicts", JSON,
+      "{\"type\":\"object\",\"required\":[\"results\"],\"properties\":{\"results\":" ITEMS(
+          REF("Taken")) ",\"next\":" REF("Suggestions") "}}" },
     { "Model", JSON,
       "{\"type\":\"object\",\"required\":[\"model\",\"description\"],\"properties\":{"
       "\"model\":" HASH ",\"description\":{\"type\":\"object\"}}}" },

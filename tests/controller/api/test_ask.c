@@ -300,6 +300,262 @@ static void failures_are_the_configurations_and_end_nothing_else(void **state)
     rig_close(&r);
 }
 
+/* ---- many results in a call ---- */
+
+static json_t *tell_many(struct rig *r, const char *study, const char *body)
+{
+    json_t *in = rig_json(body), *out = NULL;
+    int rc = RIG_CALL(r, ctl_study_tell(r->ctl, study, in, &out, &rig_err));
+
+    json_decref(in);
+    return rc < 0 ? NULL : out;
+}
+
+static json_t *ask_ahead(struct rig *r, const char *study, const char *client, int ahead)
+{
+    char body[100];
+
+    (void)snprintf(body, sizeof body, "{'client':'%s','ahead':%d}", client, ahead);
+    json_t *out = call(r, study, 0, false, body);
+    if (!out)
+        fail_msg("suggest: %s: %s", rig_err.where, rig_err.text);
+    return out;
+}
+
+static const char *verdict_of(const json_t *told, size_t i)
+{
+    const json_t *one = json_array_get(json_object_get(told, "results"), i);
+
+    return json_string_value(json_object_get(one, "verdict"));
+}
+
+static size_t n_trials(const json_t *suggestions)
+{
+    return json_array_size(json_object_get(suggestions, "trials"));
+}
+
+/* A body that tells the value 1 of all these trials and asks for `ahead` more. */
+static void results_of(char *body, size_t size, const char *client, const json_t *asked, int ahead)
+{
+    size_t n = 0;
+
+    (void)snprintf(body, size, "{'client':'%s','count':1,'ahead':%d,'results':[", client, ahead);
+    for (size_t i = 0; i < n_trials(asked); i++) {
+        n = strlen(body);
+        (void)snprintf(body + n, size - n, "%s{'trial':%lld,'lease':%lld,'value':1}", i ? "," : "",
+                       (long long)number_of(trial_at(asked, i), "trial"),
+                       (long long)number_of(trial_at(asked, i), "lease"));
+    }
+    n = strlen(body);
+    (void)snprintf(body + n, size - n, "]}");
+}
+
+static void many_results_in_a_call_bring_the_next_trials(void **state)
+{
+    static char body[20000];
+    struct rig r;
+    int n = 0, calls = 0, most = 0;
+
+    (void)state;
+    rig_open(&r);
+    int64_t id = rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':100},'sampler':'random'}");
+    json_t *asked = ask_ahead(&r, "s", "one", 9);
+    assert_int_equal(n_trials(asked), 10);
+    for (; n_trials(asked) > 0; calls++) {
+        results_of(body, sizeof body, "one", asked, 9);
+        json_t *told = tell_many(&r, "s", body), *again = NULL;
+        assert_non_null(told);
+        again = tell_many(&r, "s", body); /* its answer was lost */
+        if (!json_equal(told, again))
+            fail_msg("%s but then %s", json_dumps(told, 0), json_dumps(again, 0));
+        json_decref(again);
+        for (size_t i = 0; i < n_trials(asked); i++)
+            assert_string_equal(verdict_of(told, i), "completed");
+        n += (int)n_trials(asked);
+        most = MAX(most, (int)n_trials(asked));
+        json_decref(asked);
+        asked = json_incref(json_object_get(told, "next"));
+        json_decref(told);
+        if (calls == 3)
+            rig_restart(&r);
+    }
+    assert_true(json_is_true(json_object_get(asked, "done")));
+    json_decref(asked);
+    assert_int_equal(n, 100);
+    assert_int_equal(most, 10);
+    assert_true(calls > 14); /* near the end a client gets a share of what is left */
+    assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+    assert_int_equal(rig_get(&r, id)->count[TS_COMPLETED], 100);
+    rig_close(&r);
+}
+
+static void trials_are_kept_ahead_only_where_nothing_is_lost_by_it(void **state)
+{
+    static const struct {
+        const char *more;
+        size_t n;
+    } cases[] = {
+        { "'sampler':'random'", 21 },
+        { "'sampler':'sobol'", 21 },
+        { "'sampler':'tpe'", 1 }, /* the next one should know the result of this one */
+        { "'sampler':'gp'", 1 },
+        { "'sampler':'auto'", 1 },
+        { "'sampler':'random','levels':9,'scheduler':'asha'", 1 },
+        { "'sampler':'random','parallel':30", 1 }, /* others would find no place */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r;
+        char spec[300];
+
+        rig_open(&r);
+        (void)snprintf(spec, sizeof spec, "{'name':'s'," SPACE ",'budget':{'trials':400},%s}",
+                       cases[i].more);
+        rig_study(&r, spec);
+        json_t *asked = ask_ahead(&r, "s", "one", 20);
+        if (n_trials(asked) != cases[i].n)
+            fail_msg("%s: %zu trials", cases[i].more, n_trials(asked));
+        /* One that holds trials gets no further ones for later. */
+        json_t *again = ask_ahead(&r, "s", "one", 50);
+        assert_true(json_equal(asked, again));
+        json_decref(asked);
+        json_decref(again);
+        rig_close(&r);
+    }
+}
+
+static void a_result_that_does_not_fit_is_refused_alone(void **state)
+{
+    struct rig r;
+    char body[1000];
+
+    (void)state;
+    rig_open(&r);
+    int64_t other = rig_study(&r, "{'name':'other'," SPACE ",'budget':{'trials':9}}");
+    int64_t id = rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':9},"
+                               "'objectives':['value','size']}");
+    json_t *foreign = suggest(&r, "other", "one", 1), *a = suggest(&r, "s", "one", 3);
+    json_t *b = suggest(&r, "s", "two", 1);
+    long long t[5] = { number_of(trial_at(a, 0), "trial"), number_of(trial_at(a, 1), "trial"),
+                       number_of(trial_at(a, 2), "trial"), number_of(trial_at(foreign, 0), "trial"),
+                       number_of(trial_at(b, 0), "trial") };
+    (void)snprintf(body, sizeof body,
+                   "{'client':'one','results':[{'trial':%lld,'lease':1,'values':[1,2]},"
+                   "{'trial':%lld,'lease':1,'value':3},{'trial':%lld,'lease':1,'values':[1,2]},"
+                   "{'trial':999,'lease':1,'values':[1,2]},{'trial':%lld,'lease':1,'values':[4,5]},"
+                   "{'trial':%lld,'lease':2,'values':[6,7]},"
+                   "{'trial':%lld,'lease':1,'failed':'no memory'}]}",
+                   t[0], t[1], t[3], t[4], t[0], t[2]);
+    static const char *const verdicts[] = { "completed", "refused", "refused", "refused",
+                                            "gone",      "gone",    "failed" };
+    json_t *told = tell_many(&r, "s", body);
+    assert_non_null(told);
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
+        assert_string_equal(verdict_of(told, i), verdicts[i]);
+    const json_t *one = json_array_get(json_object_get(told, "results"), 1);
+    assert_string_equal(json_string_value(json_object_get(one, "where")), "results[1].values");
+    assert_non_null(
+        strstr(json_string_value(json_object_get(one, "detail")), "a list of 2 numbers is needed"));
+    one = json_array_get(json_object_get(told, "results"), 3);
+    assert_string_equal(json_string_value(json_object_get(one, "where")), "results[3]");
+    assert_null(json_object_get(told, "next"));
+    struct study *st = rig_get(&r, id);
+    assert_int_equal(st->count[TS_COMPLETED], 1);
+    assert_int_equal(st->count[TS_FAILED], 1);
+    assert_int_equal(st->count[TS_RUNNING], 2);
+    assert_int_equal(rig_get(&r, other)->count[TS_RUNNING], 1);
+    json_t *again = tell_many(&r, "s", body);
+    assert_true(json_equal(told, again));
+    json_decref(again);
+    json_decref(told);
+    json_decref(foreign);
+    json_decref(a);
+    json_decref(b);
+    rig_close(&r);
+}
+
+static void trials_that_are_given_back_go_to_the_next_one_at_once(void **state)
+{
+    struct rig r;
+    char body[400];
+
+    (void)state;
+    rig_open(&r);
+    int64_t id = rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':2}}");
+    json_t *a = suggest(&r, "s", "one", 2);
+    (void)snprintf(body, sizeof body,
+                   "{'client':'one','results':[{'trial':%lld,'lease':1,'value':2},"
+                   "{'trial':%lld,'lease':1,'released':true}]}",
+                   (long long)number_of(trial_at(a, 0), "trial"),
+                   (long long)number_of(trial_at(a, 1), "trial"));
+    for (int i = 0; i < 2; i++) { /* a repeat has the same answer */
+        json_t *told = tell_many(&r, "s", body);
+        assert_string_equal(verdict_of(told, 0), "completed");
+        assert_string_equal(verdict_of(told, 1), "released");
+        json_decref(told);
+        if (i == 0)
+            rig_restart(&r);
+    }
+    assert_int_equal(rig_get(&r, id)->count[TS_QUEUED], 1);
+    /* It is not this client's any more, even before somebody else has it. */
+    assert_string_equal(complete(&r, "one", trial_at(a, 1)), "gone");
+    json_t *b = suggest(&r, "s", "two", 1);
+    assert_int_equal(number_of(trial_at(b, 0), "trial"), number_of(trial_at(a, 1), "trial"));
+    assert_int_equal(number_of(trial_at(b, 0), "lease"), 2);
+    json_t *told = tell_many(&r, "s", body);
+    assert_string_equal(verdict_of(told, 1), "gone");
+    json_decref(told);
+    assert_string_equal(complete(&r, "two", trial_at(b, 0)), "completed");
+    assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+    json_decref(a);
+    json_decref(b);
+    rig_close(&r);
+}
+
+static void a_call_with_a_malformed_result_takes_none(void **state)
+{
+#define FINE "{'trial':1,'lease':1,'value':1}"
+    static const struct {
+        const char *results, *where;
+    } bad[] = {
+        { "[" FINE ",7]", "results[1]" },
+        { "[" FINE ",{'lease':1,'value':1}]", "results[1].trial" },
+        { "[" FINE ",{'trial':1,'value':1}]", "results[1].lease" },
+        { "[" FINE ",{'trial':1,'lease':1}]", "results[1].value" },
+        { "[" FINE ",{'trial':1,'lease':1,'value':'x'}]", "results[1].value" },
+        { "[" FINE ",{'trial':1,'lease':1,'value':1,'failed':'x'}]", "results[1].failed" },
+        { "[" FINE ",{'trial':1,'lease':1,'value':1,'released':true}]", "results[1].released" },
+        { "[" FINE ",{'trial':1,'lease':1,'released':false}]", "results[1].released" },
+        { "[" FINE ",{'trial':1,'lease':1,'values':[1,'x']}]", "results[1].values[1]" },
+        { "[" FINE ",{'trial':1,'lease':1,'valeu':1}]", "results[1].valeu" },
+        { "[" FINE "],'count':257", "count" },
+        { "[" FINE "],'ahead':-1", "ahead" },
+        { "{}", "results" },
+    };
+    struct rig r;
+    char body[300];
+
+    (void)state;
+    rig_open(&r);
+    int64_t id = rig_study(&r, "{'name':'s'," SPACE "}");
+    json_t *a = suggest(&r, "s", "one", 1);
+    assert_int_equal(number_of(trial_at(a, 0), "trial"), 1);
+    json_decref(a);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        (void)snprintf(body, sizeof body, "{'client':'one','results':%s}", bad[i].results);
+        assert_null(tell_many(&r, "s", body));
+        if (!str_eq(rig_err.where, bad[i].where))
+            fail_msg("%s: %s: %s", bad[i].results, rig_err.where, rig_err.text);
+    }
+    assert_null(tell_many(&r, "s", "{'client':'one'}"));
+    assert_string_equal(rig_err.where, "results");
+    assert_null(tell_many(&r, "nobody", "{'client':'one','results':[]}"));
+    assert_int_equal(rig_err.code, ERR_NOTFOUND);
+    assert_int_equal(rig_get(&r, id)->count[TS_RUNNING], 1);
+    rig_close(&r);
+}
+
 static void a_space_that_is_used_up_ends_the_study(void **state)
 {
     struct rig r;
@@ -407,6 +663,11 @@ int main(void)
         cmocka_unit_test(a_silent_client_loses_its_trial_and_cannot_overwrite_it),
         cmocka_unit_test(schedulers_pause_stop_and_promote),
         cmocka_unit_test(failures_are_the_configurations_and_end_nothing_else),
+        cmocka_unit_test(many_results_in_a_call_bring_the_next_trials),
+        cmocka_unit_test(trials_are_kept_ahead_only_where_nothing_is_lost_by_it),
+        cmocka_unit_test(a_result_that_does_not_fit_is_refused_alone),
+        cmocka_unit_test(trials_that_are_given_back_go_to_the_next_one_at_once),
+        cmocka_unit_test(a_call_with_a_malformed_result_takes_none),
         cmocka_unit_test(a_space_that_is_used_up_ends_the_study),
         cmocka_unit_test(bad_calls_change_nothing),
         cmocka_unit_test(specs_of_both_kinds_do_not_mix),
