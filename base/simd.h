@@ -4,8 +4,8 @@
  * SIMD_KERNEL compiles it again for AVX-512 and AVX2 through target attributes, and picks one at
  * run time. No body uses fused multiply-add or changes the order of a sum, so that all variants
  * give the same bits; tests force each level and compare. Sanitizer builds and other CPUs take the
- * plain one. Included only by files that are built with -O3 -fno-trapping-math: ml/cpu
- * (ml/rules.mk) and parzen_sum.c in search/samplers/tpe (search/rules.mk). */
+ * plain one. Included by ml/cpu and samplers of search/; a file whose body relies on the vectoriser
+ * is built with -O3 -fno-trapping-math (ml/rules.mk, search/rules.mk). */
 #ifndef BASE_SIMD_H
 #define BASE_SIMD_H
 

@@ -1,2 +1,3 @@
-# The sums of densities are loops for the vectoriser, as the kernels of ml/cpu are. Bits do not change (base/simd.h).
-$B/search/samplers/tpe/parzen_sum.c.o: OPT := -O3 -g -fno-trapping-math
+# Densities and covariances are loops for the vectoriser, as the kernels of ml/cpu are (base/simd.h). sqrt without errno
+# is one instruction. Bits do not change.
+$B/search/samplers/tpe/parzen_sum.c.o $B/search/samplers/gp/gp_model.c.o: OPT := -O3 -g -fno-trapping-math -fno-math-errno

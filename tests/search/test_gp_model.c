@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/simd.h"
 #include "search/samplers/gp/gp_model.h"
 
 #include <math.h>
@@ -300,6 +301,37 @@ static void a_fit_finds_the_dimension_that_matters(void **state)
     gp_scratch_fini(&scratch);
 }
 
+/* Covariances and slopes, also of points so far apart that nothing is left. */
+static void every_instruction_set_gives_the_same_bits(void **state)
+{
+    double x[GP_MAX_DIMS], plain[2][CAP], got[2][CAP];
+    struct gp_kernel g;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 9);
+    for (int round = 0; round < 40; round++) {
+        struct scene s;
+        scene_init(&s, &r, N);
+        for (int k = 0; k < s.points.d && round % 2; k++)
+            s.theta[GP_SCALE + k] = -6;
+        gp_kernel_set(&g, s.points.d, s.theta);
+        point_of(&s, round % N, x);
+        simd_force(SIMD_PLAIN);
+        gp_covariance(&s.points, &g, x, N, plain[0], plain[1]);
+        for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+            simd_force((enum simd_level)level);
+            gp_covariance(&s.points, &g, x, N, got[0], got[1]);
+            assert_memory_equal(got[0], plain[0], N * sizeof *plain[0]);
+            assert_memory_equal(got[1], plain[1], N * sizeof *plain[1]);
+            gp_covariance(&s.points, &g, x, N, got[0], NULL);
+            assert_memory_equal(got[0], plain[0], N * sizeof *plain[0]);
+        }
+        gp_points_fini(&s.points);
+    }
+    simd_force(simd_best());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +340,7 @@ int main(void)
         cmocka_unit_test(the_gradient_is_that_of_finite_differences),
         cmocka_unit_test(the_objective_ranks_settings_as_likelihood_times_prior_does),
         cmocka_unit_test(a_fit_finds_the_dimension_that_matters),
+        cmocka_unit_test(every_instruction_set_gives_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

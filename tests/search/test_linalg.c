@@ -3,6 +3,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
+#include "base/simd.h"
 #include "search/samplers/gp/linalg.h"
 
 #include <math.h>
@@ -10,6 +11,17 @@
 enum { STRIDE = 44, MAX_N = 40 };
 
 static double a[MAX_N * STRIDE], l[MAX_N * STRIDE], inverse[MAX_N * STRIDE], work[MAX_N * STRIDE];
+
+/* The order of sums that linalg.h promises: four interleaved partial sums, the rest to the first. */
+static double plain_dot(const double *x, const double *y, int n)
+{
+    double s[4] = { 0 };
+    int whole = n / 4 * 4;
+
+    for (int i = 0; i < n; i++)
+        s[i < whole ? i % 4 : 0] += x[i] * y[i];
+    return (s[0] + s[2]) + (s[1] + s[3]);
+}
 
 /* a = b b' + ridge I with b of `rank` columns; l = its factor. */
 static void factored(struct rng *r, int n, int rank, double ridge)
@@ -82,12 +94,37 @@ static void a_matrix_without_full_rank_still_factors(void **state)
     }
 }
 
+/* The same bits as one row after another, each with its own dot product, wherever the solve starts. */
+static void rows_side_by_side_change_no_bit(void **state)
+{
+    double want[MAX_N], got[MAX_N];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 4);
+    factored(&r, MAX_N, MAX_N, 0.5);
+    for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (int n = 1; n <= MAX_N; n++) {
+            int from = (int)rng_below(&r, (uint32_t)n);
+            for (int i = 0; i < MAX_N; i++)
+                want[i] = got[i] = rng_normal(&r);
+            for (int i = from; i < n; i++)
+                want[i] = (want[i] - plain_dot(l + i * STRIDE, want, i)) / l[i * STRIDE + i];
+            la_solve_lower(l, STRIDE, from, n, got);
+            assert_memory_equal(got, want, sizeof want);
+        }
+    }
+    simd_force(simd_best());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_factor_times_its_transpose_is_the_matrix),
         cmocka_unit_test(solves_and_inverse_undo_the_matrix),
         cmocka_unit_test(a_matrix_without_full_rank_still_factors),
+        cmocka_unit_test(rows_side_by_side_change_no_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

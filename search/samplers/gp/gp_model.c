@@ -1,7 +1,7 @@
 /* gp_model.c - the kernel and the posterior. A suggestion computes about a thousand rows of
  * covariances, so exp is written here without the divisions of exact_math.h, and the loops run
- * along points, which lets the compiler use vector registers. Sums keep one fixed order, so a seed
- * gives the same bits on every machine. */
+ * along points, for the vectoriser (base/simd.h). Sums keep one fixed order, so a seed gives the
+ * same bits on every machine. */
 #include "search/samplers/gp/gp_model.h"
 
 #include "search/samplers/gp/linalg.h"
@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -41,8 +42,8 @@ void gp_points_add(struct gp_points *p, const double *x)
     p->n++;
 }
 
-static void distance_add(double *restrict r2, const double *restrict x, double at, double weight,
-                         int n)
+SIMD_BODY void distance_add(double *restrict r2, const double *restrict x, double at, double weight,
+                            int n)
 {
     for (int i = 0; i < n; i++) {
         double delta = x[i] - at;
@@ -50,16 +51,16 @@ static void distance_add(double *restrict r2, const double *restrict x, double a
     }
 }
 
-static void hamming_add(double *restrict r2, const double *restrict x, double at, double weight,
-                        int n)
+SIMD_BODY void hamming_add(double *restrict r2, const double *restrict x, double at, double weight,
+                           int n)
 {
     for (int i = 0; i < n; i++)
         r2[i] += x[i] != at ? weight : 0;
 }
 
-/* exp(-x) for x >= 0, with a relative error below 1e-13: the Taylor series of exp(r) by Horner's
+/* exp(-x) for 0 <= x < 1e9, with a relative error below 1e-13: the Taylor series of exp(r) by Horner's
  * rule, times 2^-k, which is put together from its bits. */
-static double exp_minus(double x)
+SIMD_BODY double exp_minus(double x)
 {
     static const double c[] = { 1.0 / 479001600,
                                 1.0 / 39916800,
@@ -74,14 +75,16 @@ static double exp_minus(double x)
                                 0.5,
                                 1,
                                 1 };
-    if (!(x < 700))
-        return 0;
     double k = (double)(int)(x * 0x1.71547652b82fep+0 + 0.5);
     double r = k * 0x1.62e42fefa38p-1 - x + k * 0x1.ef35793c7673p-45, sum = c[0];
     for (size_t i = 1; i < ARRAY_LEN(c); i++)
         sum = sum * r + c[i];
-    uint64_t bits = (uint64_t)(1023 - (int)k) << 52;
-    double scale = 0;
+    /* From 700 on the result is 0. A condition would keep loops from being vectorised, so the sign of
+     * the difference masks the bits. */
+    double beyond = x - 700, scale = 0;
+    int64_t sign = 0;
+    memcpy(&sign, &beyond, sizeof sign);
+    uint64_t bits = (uint64_t)(1023 - (int)k) << 52 & (uint64_t)(sign >> 63);
     memcpy(&scale, &bits, sizeof scale);
     return sum * scale;
 }
@@ -96,9 +99,12 @@ void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
 
 /* Matern 5/2: k = signal (1 + s + s^2 / 3) exp(-s) with s = sqrt(5) r, so dk/d(r^2) = -5/6 signal
  * (1 + s) exp(-s). */
-void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
-                   double *k, double *slope)
+SIMD_BODY void gp_covariance_body(const struct gp_points *p, const struct gp_kernel *g,
+                                  const double *x, int n, double *restrict k,
+                                  double *restrict slope)
 {
+    double signal = g->signal;
+
     memset(k, 0, (size_t)n * sizeof *k);
     for (int j = 0; j < p->d; j++) {
         if (p->is_choice[j])
@@ -106,13 +112,21 @@ void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const d
         else
             distance_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], g->weight[j], n);
     }
-    for (int i = 0; i < n; i++) {
-        double r = sqrt(k[i]) * SQRT_5, e = g->signal * exp_minus(r);
+    for (int i = 0; slope && i < n; i++) {
+        double r = sqrt(k[i]) * SQRT_5, e = signal * exp_minus(r);
         k[i] = (1 + r + r * r / 3) * e;
-        if (slope)
-            slope[i] = -5.0 / 6 * (1 + r) * e;
+        slope[i] = -5.0 / 6 * (1 + r) * e;
+    }
+    for (int i = 0; !slope && i < n; i++) {
+        double r = sqrt(k[i]) * SQRT_5, e = signal * exp_minus(r);
+        k[i] = (1 + r + r * r / 3) * e;
     }
 }
+
+SIMD_KERNEL(gp_covariance,
+            (const struct gp_points *p, const struct gp_kernel *g, const double *x, int n,
+             double *k, double *slope),
+            (p, g, x, n, k, slope))
 
 void gp_model_init(struct gp_model *m, int d, int cap)
 {
