@@ -3,7 +3,11 @@
  * all others: a fused multiply-add would make machines differ again. */
 #include "search/space/exact_math.h"
 
+#include "base/simd.h"
+
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 /* ln 2 in two parts. LN2_HI has 42 significant bits, so k * LN2_HI is exact for |k| < 2^11, which
  * covers every exponent. */
@@ -28,16 +32,41 @@ double search_log(double x)
 }
 
 /* exp(x) = 2^k exp(r) with |r| <= log(2) / 2; the Taylor series of exp(r) to the 14th power reaches
- * a double's last bit. */
+ * a double's last bit. Returns exp(r). */
+SIMD_BODY double exp_reduced(double x, double *k)
+{
+    *k = floor(x / (LN2_HI + LN2_LO) + 0.5);
+    double r = (x - *k * LN2_HI) - *k * LN2_LO, sum = 1;
+    for (int i = 14; i >= 1; i--)
+        sum = 1 + sum * (r / i);
+    return sum;
+}
+
 double search_exp(double x)
 {
+    double k = 0;
+
     if (x < -708)
         return 0;
     if (x > 708)
         return INFINITY;
-    double k = floor(x / (LN2_HI + LN2_LO) + 0.5), sum = 1;
-    double r = (x - k * LN2_HI) - k * LN2_LO;
-    for (int i = 14; i >= 1; i--)
-        sum = 1 + sum * (r / i);
-    return ldexp(sum, (int)k);
+    double y = exp_reduced(x, &k);
+    return ldexp(y, (int)k);
 }
+
+/* 2^k is put together from its bits: k + 1023 lies in the low bits of k + magic. */
+SIMD_BODY void search_exp_each_body(const double *restrict x, double *restrict y, int n)
+{
+    const double magic = 0x1.8p52 + 1023;
+
+    for (int i = 0; i < n; i++) {
+        double k = 0, scale = 0, sum = exp_reduced(x[i], &k), shifted = k + magic;
+        uint64_t bits = 0;
+        memcpy(&bits, &shifted, sizeof bits);
+        bits <<= 52;
+        memcpy(&scale, &bits, sizeof scale);
+        y[i] = sum * scale;
+    }
+}
+
+SIMD_KERNEL(search_exp_each, (const double *x, double *y, int n), (x, y, n))

@@ -7,5 +7,8 @@
 
 double search_log(double x); /* x > 0, finite */
 double search_exp(double x); /* 0 below -708, infinity above 708: the ends of a double's range */
+/* y[i] = search_exp(x[i]), the same bits in vectors (base/simd.h). Every x must be in [-700, 700]. x
+ * and y are different arrays. */
+void search_exp_each(const double *x, double *y, int n);
 
 #endif

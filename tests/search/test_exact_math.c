@@ -2,6 +2,7 @@
 #include "tests/unit.h"
 
 #include "base/rng.h"
+#include "base/simd.h"
 #include "search/space/exact_math.h"
 
 #include <math.h>
@@ -42,6 +43,29 @@ static void exp_agrees_with_libm(void **state)
     assert_true(isinf(search_exp(1e9)));
 }
 
+static void exp_of_many_has_the_same_bits(void **state)
+{
+    enum { N = 1003 };
+    double x[N], y[N], want[N];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 3);
+    for (int round = 0; round < 100; round++) {
+        double range = round % 2 ? 700 : 40;
+        for (int i = 0; i < N; i++) {
+            x[i] = i == 0 ? range : i == 1 ? -range : (rng_unit(&r) * 2 - 1) * range;
+            want[i] = search_exp(x[i]);
+        }
+        for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+            simd_force((enum simd_level)level);
+            search_exp_each(x, y, N - round % 8);
+            assert_memory_equal(y, want, (size_t)(N - round % 8) * sizeof *y);
+        }
+    }
+    simd_force(simd_best());
+}
+
 static void exp_is_monotone_on_a_fine_grid(void **state)
 {
     double last = 0;
@@ -59,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_agrees_with_libm),
         cmocka_unit_test(exp_agrees_with_libm),
+        cmocka_unit_test(exp_of_many_has_the_same_bits),
         cmocka_unit_test(exp_is_monotone_on_a_fine_grid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

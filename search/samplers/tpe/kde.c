@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +24,10 @@ void kde_init(struct kde *k, int n, int d, const int *choices)
     k->bandwidth = mem_array(width, sizeof *k->bandwidth);
     k->log_same = mem_array(width, sizeof *k->log_same);
     k->log_other = mem_array(width, sizeof *k->log_other);
+    k->columns = mem_array((size_t)n * width, sizeof *k->columns);
     k->terms = mem_array((size_t)n, sizeof *k->terms);
+    k->away = mem_array((size_t)n, sizeof *k->away);
+    k->parts = mem_array((size_t)n, sizeof *k->parts);
 }
 
 void kde_fini(struct kde *k)
@@ -32,7 +36,10 @@ void kde_fini(struct kde *k)
     mem_free(k->bandwidth);
     mem_free(k->log_same);
     mem_free(k->log_other);
+    mem_free(k->columns);
     mem_free(k->terms);
+    mem_free(k->away);
+    mem_free(k->parts);
     memset(k, 0, sizeof *k);
 }
 
@@ -60,6 +67,8 @@ void kde_fit(struct kde *k, double least)
 
     CHECK(k->n >= 1);
     k->log_scale = -search_log(k->n);
+    for (int i = 0; i < k->n * k->d; i++)
+        k->columns[(size_t)(i % k->d) * (size_t)k->n + (size_t)(i / k->d)] = k->data[i];
     for (int j = 0; j < k->d; j++) {
         double h = MAX(1.06 * spread(k, j) * shrink, least);
         int c = k->choices[j];
@@ -74,35 +83,50 @@ void kde_fit(struct kde *k, double least)
     }
 }
 
-/* The kernel around `at`, at x, without the constant factors that log_scale holds. */
-static double log_kernel(const struct kde *k, const double *at, const double *x)
+/* Adds the kernels of one dimension at x, without the constant factors that log_scale holds. */
+SIMD_BODY void add_number_body(double *restrict terms, const double *restrict at, int n, double x,
+                               double bandwidth)
 {
-    double sum = 0;
-
-    for (int j = 0; j < k->d; j++) {
-        if (k->choices[j] > 0) {
-            sum += at[j] == x[j] ? k->log_same[j] : k->log_other[j];
-        } else {
-            double z = (at[j] - x[j]) / k->bandwidth[j];
-            sum -= z * z / 2;
-        }
+    for (int i = 0; i < n; i++) {
+        double z = (at[i] - x) / bandwidth;
+        terms[i] -= z * z / 2;
     }
-    return sum;
 }
 
-/* log sum exp of the kernels, with the largest term taken off first. */
+SIMD_BODY void add_choice_body(double *restrict terms, const double *restrict at, int n, double x,
+                               double same, double other)
+{
+    for (int i = 0; i < n; i++)
+        terms[i] += at[i] == x ? same : other;
+}
+
+SIMD_KERNEL_STATIC(add_number, (double *terms, const double *at, int n, double x, double bandwidth),
+                   (terms, at, n, x, bandwidth))
+SIMD_KERNEL_STATIC(add_choice,
+                   (double *terms, const double *at, int n, double x, double same, double other),
+                   (terms, at, n, x, same, other))
+
+/* log sum exp of the kernels, with the largest term taken off first. e^-40 = 2^-57 of it would
+ * change no bit, so what is smaller is left out. The loops run along kernels. */
 double kde_log_density(const struct kde *k, const double *x)
 {
     double top = -INFINITY, sum = 0;
 
-    for (int i = 0; i < k->n; i++) {
-        k->terms[i] = log_kernel(k, k->data + (size_t)i * (size_t)k->d, x);
+    memset(k->terms, 0, (size_t)k->n * sizeof *k->terms);
+    for (int j = 0; j < k->d; j++) {
+        const double *at = k->columns + (size_t)j * (size_t)k->n;
+        if (k->choices[j] > 0)
+            add_choice(k->terms, at, k->n, x[j], k->log_same[j], k->log_other[j]);
+        else
+            add_number(k->terms, at, k->n, x[j], k->bandwidth[j]);
+    }
+    for (int i = 0; i < k->n; i++)
         top = MAX(top, k->terms[i]);
-    }
-    for (int i = 0; i < k->n; i++) { /* e^-40 = 2^-57 of the largest term would change no bit */
-        if (k->terms[i] > top - 40)
-            sum += search_exp(k->terms[i] - top);
-    }
+    for (int i = 0; i < k->n; i++)
+        k->away[i] = MAX(k->terms[i] - top, -50);
+    search_exp_each(k->away, k->parts, k->n);
+    for (int i = 0; i < k->n; i++)
+        sum += k->terms[i] > top - 40 ? k->parts[i] : 0;
     return k->log_scale + top + search_log(sum);
 }
 

@@ -13,9 +13,10 @@ struct kde {
     int n, d;
     const int *choices; /* number of choices of each dimension, 0 = numeric; borrowed */
     double *data;       /* n x d: unit values, indices of choices */
+    double *columns;    /* the same, d x n */
     double *bandwidth;  /* d */
     double *log_same, *log_other, log_scale;
-    double *terms; /* room for n */
+    double *terms, *away, *parts; /* room for n */
 };
 
 void kde_init(struct kde *k, int n, int d, const int *choices);
