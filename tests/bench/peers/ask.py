@@ -4,15 +4,18 @@
 `make bench-peers ASK=1` prints, for each store in turn, the wall time from the start of the
 programs to the end of the last one, its median over PAIRS runs, and its ratio to ours:
 
+- alone: the objective without any store, as often; what it takes more is the store's overhead
 - ours: assayd (every answer is on the disk first) and configs/clients/assay.py over TCP
 - journal: Optuna with its journal file, written with fsync
 - sqlite: Optuna with its RDB storage on SQLite, its own settings
 
-TRIALS=2000, CLIENTS=8, SAMPLER=random (what is measured is the service) or tpe on both sides,
-OBJECTIVE=spin (it keeps a processor busy for 1 ms) or sleep (as one that waits for a GPU does),
-PAIRS=3, SQLITE_TRIALS: as many for SQLite, whose time grows with the number; the ratio compares
-seconds per trial. Imports and the making of the study are left out of every side: each program says
-that it is ready and then waits for the start.
+OBJECTIVE="sleep spin": one that waits for 1 ms, as one that waits for a GPU, a cluster or a disk
+does, and one that keeps a processor busy for 1 ms, each for itself. TRIALS=2000, CLIENTS=8,
+SAMPLER=random (what is measured is the service) or tpe on both sides, PAIRS=3, WHO="alone ours
+journal sqlite". JOURNAL_TRIALS, SQLITE_TRIALS: as many for those, whose time grows with the number
+(SQLite's) or which are slow; ratios compare seconds per trial. AHEAD=0.1: that of our client; 0 = a call for each trial. Imports, the
+making of the study and the ends of the interpreters are left out of every side: each program says
+that it is ready, waits for the start, and says that it is done.
 """
 from __future__ import annotations
 
@@ -29,16 +32,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 ASSAY = ROOT / os.environ.get("B", "build/gcc") / "assay"
 TRIALS = int(os.environ.get("TRIALS", 2000))
-SQLITE_TRIALS = int(os.environ.get("SQLITE_TRIALS", 0)) or TRIALS
+TRIALS_OF = {"journal": int(os.environ.get("JOURNAL_TRIALS", TRIALS)),
+             "sqlite": int(os.environ.get("SQLITE_TRIALS", TRIALS))}
 CLIENTS = int(os.environ.get("CLIENTS", 8))
 PAIRS = int(os.environ.get("PAIRS", 3))
 SAMPLER = os.environ.get("SAMPLER", "random")
-OBJECTIVE = os.environ.get("OBJECTIVE", "spin")
+OBJECTIVES = os.environ.get("OBJECTIVE", "sleep spin").split()
+WHO = os.environ.get("WHO", "alone ours journal sqlite").split()
+AHEAD = float(os.environ.get("AHEAD", 0.1))
 
 
 def value(x: float, y: float) -> float:
     end = time.perf_counter() + 0.001
-    if OBJECTIVE == "sleep":
+    if OBJECTIVES[0] == "sleep":
         time.sleep(0.001)
     while time.perf_counter() < end:
         pass
@@ -50,13 +56,19 @@ def wait_for_start() -> None:
     sys.stdin.readline()
 
 
+def alone(trials: int) -> None:
+    wait_for_start()
+    for i in range(trials // CLIENTS):
+        value(i, i)
+
+
 def ours(url: str, name: str) -> None:
     sys.path.insert(0, str(ROOT / "configs" / "clients"))
     import assay
 
     study = assay.Study(url, name)
     wait_for_start()
-    study.optimize(lambda t: value(t["x"], t["y"]))
+    study.optimize(lambda t: value(t["x"], t["y"]), ahead=AHEAD)
 
 
 def theirs(store: str, trials: int) -> None:
@@ -81,9 +93,10 @@ def storage(store: str):
     return optuna.storages.JournalStorage(JournalFileBackend(store))
 
 
-def run(programs: list[list[str]], env: dict[str, str]) -> float:
-    started = [subprocess.Popen([sys.executable, __file__, *p], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, text=True, env=env) for p in programs]
+def run(programs: list[list[str]], env: dict[str, str], objective: str) -> float:
+    started = [subprocess.Popen([sys.executable, __file__, *p], stdin=subprocess.PIPE, text=True,
+                                stdout=subprocess.PIPE, env={**env, "OBJECTIVE": objective})
+               for p in programs]
     for p in started:
         if p.stdout.readline() != "ready\n":
             raise SystemExit("a program ended before the start")
@@ -92,12 +105,15 @@ def run(programs: list[list[str]], env: dict[str, str]) -> float:
         p.stdin.write("\n")
         p.stdin.flush()
     for p in started:
-        if p.wait() != 0:
+        if p.stdout.readline() != "done\n":
             raise SystemExit("a program failed")
-    return time.perf_counter() - begin
+    seconds = time.perf_counter() - begin
+    for p in started:
+        p.wait()
+    return seconds
 
 
-def time_ours(folder: Path) -> float:
+def time_ours(folder: Path, objective: str) -> float:
     out = open(folder / "out", "w+")
     daemon = subprocess.Popen([ASSAY, "serve", "--data-dir", folder / "data", "--listen",
                                "127.0.0.1:0"], stdout=out, stderr=subprocess.DEVNULL)
@@ -112,7 +128,7 @@ def time_ours(folder: Path) -> float:
 
         study = assay.Study(url, "bench", trials=TRIALS, sampler=SAMPLER, scheduler="none",
                             space={"x": assay.uniform(-5, 5), "y": assay.uniform(-5, 5)})
-        seconds = run([["ours", url, "bench"]] * CLIENTS, env)
+        seconds = run([["ours", url, "bench"]] * CLIENTS, env, objective)
         completed = sum(1 for t in study.trials() if t["state"] == "completed")
         if completed != TRIALS:
             raise SystemExit(f"ours: {completed} trials of {TRIALS} are completed")
@@ -122,41 +138,55 @@ def time_ours(folder: Path) -> float:
         daemon.wait()
 
 
-def time_theirs(folder: Path, kind: str) -> float:
+def time_theirs(folder: Path, kind: str, objective: str) -> float:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     store = f"sqlite:///{folder}/s.db" if kind == "sqlite" else str(folder / "s.journal")
-    trials = SQLITE_TRIALS if kind == "sqlite" else TRIALS
+    trials = TRIALS_OF[kind]
     optuna.create_study(study_name="s", storage=storage(store))
-    seconds = run([["theirs", store, str(trials)]] * CLIENTS, dict(os.environ))
+    seconds = run([["theirs", store, str(trials)]] * CLIENTS, dict(os.environ), objective)
     return seconds / (trials // CLIENTS * CLIENTS)
 
 
-def main() -> None:
-    kinds = ["ours", "journal", "sqlite"]
-    taken: dict[str, list[float]] = {k: [] for k in kinds}
-    print(f"{CLIENTS} programs, {TRIALS} trials of 1 ms ({SQLITE_TRIALS} with SQLite), "
-          f"sampler {SAMPLER}, objective {OBJECTIVE}, {PAIRS} runs of each in turn")
+def time_one(kind: str, objective: str) -> float:
+    folder = Path(tempfile.mkdtemp(prefix="assay-bench-ask-"))
+    try:
+        if kind == "alone":
+            return run([["alone", str(TRIALS)]] * CLIENTS, dict(os.environ), objective) / TRIALS
+        return (time_ours(folder, objective) if kind == "ours"
+                else time_theirs(folder, kind, objective))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def measure(objective: str) -> None:
+    taken: dict[str, list[float]] = {k: [] for k in WHO}
+    print(f"{CLIENTS} programs, {TRIALS} trials of 1 ms, of the peers {TRIALS_OF}, "
+          f"sampler {SAMPLER}, objective {objective}, {PAIRS} runs of each in turn")
     for _ in range(PAIRS):
-        for kind in kinds:
-            folder = Path(tempfile.mkdtemp(prefix="assay-bench-ask-"))
-            try:
-                taken[kind].append(time_ours(folder) if kind == "ours"
-                                   else time_theirs(folder, kind))
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+        for kind in WHO:
+            taken[kind].append(time_one(kind, objective))
             print(f"  {kind:8} {1 / taken[kind][-1]:8.1f} trials a second", flush=True)
-    for kind in kinds:
-        ratios = [t / o for t, o in zip(taken[kind], taken["ours"])]
-        print(f"{kind:8} {statistics.median(taken[kind]) * 1000:8.2f} ms a trial, "
-              f"{statistics.median(ratios):6.1f} times ours (lowest {min(ratios):.1f})")
+    for kind in WHO:
+        line = f"{kind:8} {statistics.median(taken[kind]) * 1000:8.3f} ms a trial"
+        if "alone" in taken and kind != "alone":
+            more = [t - a for t, a in zip(taken[kind], taken["alone"])]
+            line += f", {statistics.median(more) * 1000:8.3f} ms beyond the objective"
+        if "ours" in taken and kind not in ("alone", "ours"):
+            ratios = [t / o for t, o in zip(taken[kind], taken["ours"])]
+            line += f", {statistics.median(ratios):6.1f} times ours (lowest {min(ratios):.1f})"
+        print(line, flush=True)
+
+
+PROGRAMS = {"alone": lambda a: alone(int(a[0])), "ours": lambda a: ours(a[0], a[1]),
+            "theirs": lambda a: theirs(a[0], int(a[1]))}
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1] == "ours":
-        ours(sys.argv[2], sys.argv[3])
-    elif len(sys.argv) > 1:
-        theirs(sys.argv[2], int(sys.argv[3]))
+    if len(sys.argv) > 1:
+        PROGRAMS[sys.argv[1]](sys.argv[2:])
+        print("done", flush=True)
     else:
-        main()
+        for o in OBJECTIVES:
+            measure(o)

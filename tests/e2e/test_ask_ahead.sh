@@ -1,0 +1,169 @@
+#!/bin/bash
+# Short trials of a program of the user's are asked for and told together (optimize's `ahead`): fewer calls, and still nothing
+# is lost or counted twice when the controller is killed, when a program is killed or interrupted, and when a trial takes long.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+export PYTHONPATH=$ROOT/configs/clients PYTHONDONTWRITEBYTECODE=1
+
+port=
+serve() {
+    rm -f serve.out
+    "$ASSAY" serve --data-dir data --listen "127.0.0.1:${port:-0}" >serve.out 2>>serve.log &
+    SERVE=$!
+    PIDS="${PIDS:-} $!"
+    until grep -q '^assayd: ' serve.out; do
+        kill -0 $! 2>/dev/null || return 1
+        sleep 0.05
+    done
+    port=$(sed -n 's/^assayd: http:..127.0.0.1:\([0-9]*\) .*/\1/p' serve.out)
+    ASSAY_TOKEN=$(cat data/admin-token)
+    export ASSAY_TOKEN URL=http://127.0.0.1:$port
+}
+study() { curl -sS -H "Authorization: Bearer $ASSAY_TOKEN" "$URL/api/v1/studies/$1"; }
+
+cat >alone.py <<'END'
+import math, os, time
+import assay
+
+url, calls = os.environ["URL"], []
+call = assay.Client.call
+
+def counted(self, method, path, body=None):
+    calls.append((path, body))
+    return call(self, method, path, body)
+
+assay.Client.call = counted
+
+def told():  # the results of each call
+    return [b["results"] for path, b in calls if path.endswith("/tell")]
+
+def search(name, objective, trials=200, ahead=10.0, **more):
+    more = {"sampler": "random", "space": {"x": assay.uniform(0, 1)}, **more}
+    s = assay.Study(url, name, trials=trials, **more)
+    calls.clear()
+    s.optimize(objective, ahead=ahead)
+    return s
+
+s = search("quick", lambda t: t["x"])
+assert s.info["trials"]["completed"] == 200, s.info
+assert s.best["score"] < 0.1, s.best
+ids = [r["trial"] for results in told() for r in results]
+assert len(ids) == len(set(ids)) == 200, len(ids)
+assert len(told()) < 100, len(told())          # most trials came and went together
+assert max(map(len, told())) > 8
+
+search("single", lambda t: t["x"], trials=30, ahead=0)
+assert max(map(len, told())) == 1
+
+# A sampler that learns from results gets each one before it proposes the next.
+search("learns", lambda t: t["x"], trials=30, sampler="tpe")
+assert max(map(len, told())) == 1
+
+s = assay.Study(url, "few", trials=50, sampler="random", space={"x": assay.uniform(0, 1)})
+s.optimize(lambda t: t["x"], n_trials=7, ahead=10)
+counts = s.info["trials"]
+assert counts["completed"] == 7 and counts["running"] == 0 and counts["queued"] == 0, counts
+s.optimize(lambda t: t["x"], n_trials=0)
+assert s.info["trials"]["completed"] == 7
+
+def odd(t):
+    if t.number % 5 == 1:
+        return math.nan
+    if t.number % 5 == 2:
+        raise ValueError("as it happens")
+    return (t["x"], 1) if t.number % 5 == 3 else t["x"]
+
+s = search("odd", odd, trials=100)
+why = {}
+for t in s.trials():
+    why.setdefault(t["number"] % 5, set()).add((t["state"], t["detail"]))
+assert why[1] == {("failed", "the value is nan")}, why[1]
+assert why[2] == {("failed", "ValueError: as it happens")}, why[2]
+assert len(why[3]) == 1 and "has 2 numbers" in next(iter(why[3]))[1], why[3]
+assert {state for n in (4, 0) for state, _ in why[n]} == {"completed"}, why
+
+# A trial that takes long keeps neither the results before it nor the trials after it.
+def slow(t):
+    limit = time.time() + 20
+    while t.number == 40:
+        counts = assay.Study(url, "slow").info["trials"]
+        if counts["completed"] == 39 and counts["running"] == 1:
+            break
+        assert time.time() < limit, counts
+        time.sleep(0.02)
+    return t["x"]
+
+s = search("slow", slow, trials=300, ahead=0.05)
+assert s.info["trials"]["completed"] == 300, [t for t in s.trials() if t["state"] != "completed"]
+
+class Stop(BaseException):
+    pass
+
+def stops(t):
+    if t.number == 60:
+        raise Stop
+    return t["x"]
+
+s = assay.Study(url, "stops", trials=200, sampler="random", space={"x": assay.uniform(0, 1)})
+try:
+    s.optimize(stops, ahead=10)
+    raise SystemExit("the exception was lost")
+except Stop:
+    pass
+counts = s.info["trials"]
+assert counts["completed"] == 59 and counts["running"] == 0 and counts["queued"] > 0, counts
+s.optimize(lambda t: t["x"])   # what was given back is tried by whoever asks next
+assert s.info["trials"]["completed"] == 200, s.info["trials"]
+print("fine")
+END
+
+cat >program.py <<'END'
+import os, sys, time
+import assay
+
+def objective(trial):
+    time.sleep(0.004)
+    print(trial.id, trial.lease, file=tried, flush=True)
+    return trial["x"]
+
+tried = open(f"tried.{sys.argv[2]}", "a")
+print(os.getpid(), file=open(f"pid.{sys.argv[2]}", "w"))
+study = assay.Study(os.environ["URL"], sys.argv[1], trials=int(sys.argv[3]), sampler="random",
+                    lost_after=sys.argv[4], space={"x": assay.uniform(0, 1)})
+study.optimize(objective)
+END
+
+ok "the service starts" serve
+ok "trials and results go together, alone in a process" timeout 240 python3 alone.py
+
+ended() { study "$1" 2>/dev/null | jq '.ended_trials // 0'; }
+begin() { # study, trials, lost_after
+    local k
+    for k in 1 2 3; do
+        timeout 240 python3 program.py "$1" "$1$k" "$2" "$3" >"$1$k.log" 2>&1 &
+        W[k]=$!
+        PIDS="${PIDS:-} $!"
+    done
+}
+begin killed 1200 2s
+until [ "$(ended killed)" -ge 200 ] 2>/dev/null; do sleep 0.05; done
+kill -9 "$(cat pid.killed3)"
+{ kill -9 "$SERVE" && wait "$SERVE"; } 2>/dev/null
+sleep 0.5
+ok "the service starts again" serve
+ok "the programs end by themselves" wait "${W[1]}" "${W[2]}"
+study killed >killed.json
+ok "every trial is completed, once" test "$(jq -c '[.state, .ended_trials, .trials.completed]' killed.json)" = '["completed",1200,1200]'
+# What was tried twice was in the hands of the program that was killed.
+twice() { cut -d' ' -f1 "$@" | sort | uniq -d; }
+ok "a program that goes on repeats nothing" test -z "$(twice tried.killed1 tried.killed2)"
+ok "a program that is killed loses what it held, at most" test "$(twice tried.killed* | wc -l)" -le 256
+
+begin stopped 600 1h
+until [ "$(ended stopped)" -ge 100 ] 2>/dev/null; do sleep 0.05; done
+kill -INT "$(cat pid.stopped3)"
+ok "an interrupted program leaves nothing that others wait for" wait "${W[1]}" "${W[2]}"
+ok "all trials of that study are completed" test "$(study stopped | jq .trials.completed)" = 600
+wait "${W[3]}"
+ok "it says that it was interrupted" grep -q KeyboardInterrupt stopped3.log
+finish
