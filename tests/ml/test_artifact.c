@@ -53,6 +53,9 @@ static struct ml_data *problem(const struct frame *f)
     return d;
 }
 
+/* What the next files do to their outputs; NULL = nothing. */
+static const struct adjust *adjusts;
+
 /* Two fold models of a family in one artifact. */
 static struct buf ship(struct ml_data *d, const char *family, double score)
 {
@@ -66,6 +69,7 @@ static struct buf ship(struct ml_data *d, const char *family, double score)
                                     .metric = "auc",
                                     .score = score,
                                     .score_se = NAN,
+                                    .adjust = adjusts,
                                     .prep = d->prep,
                                     .n_models = 2 };
     struct buf models[2], out;
@@ -210,6 +214,51 @@ static void models_staged_one_by_one_make_the_same_mean(void **state)
     frame_close(f);
 }
 
+static const struct adjust planted = {
+    .calibrates = true, .slope = 1.75, .offset = -0.5, .threshold = 0.25
+};
+
+/* Each model's probabilities are calibrated, then their mean is taken. Only such a file has format 4. */
+static void adjustments_are_kept_and_applied(void **state)
+{
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct buf plain = ship(d, "boost", NAN);
+    struct err err = { 0 };
+    float one[300], want[300], got[300];
+    double sum[300] = { 0 };
+
+    (void)state;
+    adjusts = &planted;
+    struct buf b = ship(d, "boost", NAN);
+    adjusts = NULL;
+    assert_true(plain.data[8] == 1 && plain.data[12] == 1 && b.data[8] == 4 && b.data[12] == 4);
+    struct artifact *a = loaded(&b), *s = artifact_load_staged(plain.data, plain.len, &err);
+    const struct artifact_info *i = artifact_info(a);
+    assert_true(i->adjust->calibrates && i->adjust->slope == 1.75 && i->adjust->offset == -0.5 &&
+                i->adjust->threshold == 0.25);
+    assert_non_null(strstr(i->schema_json, "\"score_se\":null,\"calibration\":{\"slope\":1.75,"
+                                           "\"offset\":-0.5},\"threshold\":0.25,\"inputs\""));
+    assert_true(adjust_is_plain(artifact_info(s)->adjust));
+    for (int m = 0; m < 2; m++) {
+        assert_int_equal(artifact_stage(s, m, &err), 0);
+        predict_all(s, f, one);
+        adjust_probabilities(&planted, one, 300);
+        for (int row = 0; row < 300; row++)
+            sum[row] += (double)one[row];
+    }
+    for (int row = 0; row < 300; row++)
+        want[row] = (float)(sum[row] / 2);
+    predict_all(a, f, got);
+    assert_memory_equal(want, got, sizeof want);
+    artifact_close(a);
+    artifact_close(s);
+    buf_fini(&b);
+    buf_fini(&plain);
+    ml_data_close(d);
+    frame_close(f);
+}
+
 static void columns_are_matched_by_name(void **state)
 {
     struct frame *f = train_table();
@@ -288,7 +337,9 @@ static void damage_is_refused(void **state)
     (void)state;
     rng_init(&r, test_seed(), 0);
     for (size_t k = 0; k < ARRAY_LEN(families); k++) {
+        adjusts = k == 1 ? &planted : NULL;
         struct buf b = ship(d, families[k], 0.5);
+        adjusts = NULL;
         uint8_t *bytes = mem_alloc(b.len + 1);
         for (size_t cut = 0; cut < b.len; cut += 1 + cut / 50)
             assert_false(survives(b.data, cut, f));
@@ -356,6 +407,7 @@ int main(void)
         cmocka_unit_test(what_is_told_comes_back),
         cmocka_unit_test(predictions_are_the_mean_of_the_bag),
         cmocka_unit_test(models_staged_one_by_one_make_the_same_mean),
+        cmocka_unit_test(adjustments_are_kept_and_applied),
         cmocka_unit_test(columns_are_matched_by_name),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(versions_and_strangers_are_told_apart),
