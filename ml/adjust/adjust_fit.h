@@ -15,7 +15,7 @@
 enum { ADJUST_PARTS = 5 };
 /* Of more rows x outputs than this a caller should pass every so-many-th row only: a handful of
  * numbers is learnt. */
-enum { ADJUST_VALUES = 1 << 17 };
+enum { ADJUST_VALUES = 1 << 16 };
 
 struct adjust_rows {
     enum ml_task task;

@@ -8,8 +8,9 @@
 
 #include <math.h>
 
-/* LEAST_ROWS: of fewer rows nothing is learnt. STEPS: Newton's method needs 4 to 8. */
-enum { LEAST_ROWS = 30, STEPS = 25 };
+/* LEAST_ROWS: of fewer rows nothing is learnt. STEPS: Newton's method needs 4 to 8. MOST_VALUES:
+ * rows x outputs from which the two numbers are learnt to about a hundredth. */
+enum { LEAST_ROWS = 30, STEPS = 25, MOST_VALUES = 1 << 14 };
 /* The two numbers are drawn to 1 and 0 as if so many rows had said so. */
 #define RIDGE 1.0
 /* As if so many rows had said that there is no offset. */
@@ -60,19 +61,28 @@ double adjust_row_loss(const struct adjust_rows *r, const float *p, int64_t i)
     return -fm_log_d(fmin(fmax(q, 1e-15), 1 - 1e-15));
 }
 
-/* log(1 + exp(x)) */
-static double softplus(double x)
-{
-    return x > 0 ? x + fm_log_d(1 + fm_exp_d(-x)) : fm_log_d(1 + fm_exp_d(x));
-}
+/* The rows that teach, with their logarithms taken once. */
+struct taught {
+    int64_t n;
+    /* floats a row: 1 = two classes, x holds log-odds; else k, x holds logarithms of probabilities */
+    int k;
+    double *x, *weight;
+    int *y;
+    /* [k] of more than two classes */
+    const double *log_share;
+    /* [k] scratch */
+    double *score;
+    /* how strongly the offset is drawn to 0 */
+    double holds;
+};
 
-static void add_two(const struct adjust_rows *r, int64_t i, double w, const double at[2],
-                    struct newton *s)
+static void add_two(const struct taught *t, int64_t i, const double at[2], struct newton *s)
 {
-    double x = adjust_log_odds((double)r->p[i]), z = at[0] * x + at[1], q = fm_sigmoid_d(z),
-           e = w * (q - r->y[i]), v = w * q * (1 - q);
+    double x = t->x[i], w = t->weight[i], z = at[0] * x + at[1], tail = fm_exp_d(-fabs(z)),
+           q = (z >= 0 ? 1 : tail) / (1 + tail), wrong = t->y[i] ? -z : z, e = w * (q - t->y[i]),
+           v = w * q * (1 - q);
 
-    s->loss += w * softplus(r->y[i] > 0 ? -z : z);
+    s->loss += w * (fmax(wrong, 0) + fm_log_d(1 + tail));
     s->g[0] += e * x;
     s->g[1] += e;
     s->h[0] += v * x * x;
@@ -80,25 +90,22 @@ static void add_two(const struct adjust_rows *r, int64_t i, double w, const doub
     s->h[2] += v;
 }
 
-static void add_more(const struct adjust_rows *r, int64_t i, double w, const double *log_share,
-                     const double at[2], double *score, struct newton *s)
+static void add_more(const struct taught *t, int64_t i, const double at[2], struct newton *s)
 {
-    const float *p = r->p + i * r->outputs;
-    double top = -INFINITY, sum = 0, mean[2] = { 0 }, square[3] = { 0 };
-    int y = (int)r->y[i], k = r->outputs;
-    double *x = score + k;
+    double top = -INFINITY, sum = 0, mean[2] = { 0 }, square[3] = { 0 }, w = t->weight[i];
+    const double *x = t->x + i * t->k;
+    int y = t->y[i];
 
-    for (int c = 0; c < k; c++) {
-        x[c] = adjust_log((double)p[c]);
-        score[c] = at[0] * x[c] + at[1] * log_share[c];
-        top = fmax(top, score[c]);
+    for (int c = 0; c < t->k; c++) {
+        t->score[c] = at[0] * x[c] + at[1] * t->log_share[c];
+        top = fmax(top, t->score[c]);
     }
-    s->loss += w * (top - score[y]);
-    for (int c = 0; c < k; c++)
-        sum += score[c] = fm_exp_d(score[c] - top);
+    s->loss += w * (top - t->score[y]);
+    for (int c = 0; c < t->k; c++)
+        sum += t->score[c] = fm_exp_d(t->score[c] - top);
     s->loss += w * fm_log_d(sum);
-    for (int c = 0; c < k; c++) {
-        double q = score[c] / sum, u = log_share[c];
+    for (int c = 0; c < t->k; c++) {
+        double q = t->score[c] / sum, u = t->log_share[c];
         mean[0] += q * x[c];
         mean[1] += q * u;
         square[0] += q * x[c] * x[c];
@@ -106,46 +113,34 @@ static void add_more(const struct adjust_rows *r, int64_t i, double w, const dou
         square[2] += q * u * u;
     }
     s->g[0] += w * (mean[0] - x[y]);
-    s->g[1] += w * (mean[1] - log_share[y]);
+    s->g[1] += w * (mean[1] - t->log_share[y]);
     s->h[0] += w * (square[0] - mean[0] * mean[0]);
     s->h[1] += w * (square[1] - mean[0] * mean[1]);
     s->h[2] += w * (square[2] - mean[1] * mean[1]);
 }
 
-struct fitting {
-    const struct adjust_rows *r;
-    int without;
-    /* how strongly the offset is drawn to 0 */
-    double holds;
-    const double *weight, *log_share;
-    /* [2 outputs] */
-    double *score;
-};
-
-static struct newton look(const struct fitting *f, const double at[2])
+static struct newton look(const struct taught *t, const double at[2])
 {
     struct newton s = { 0 };
 
-    for (int64_t i = 0; i < f->r->n; i++) {
-        if (f->r->part[i] == f->without)
-            continue;
-        if (f->log_share)
-            add_more(f->r, i, f->weight[i], f->log_share, at, f->score, &s);
+    for (int64_t i = 0; i < t->n; i++) {
+        if (t->k > 1)
+            add_more(t, i, at, &s);
         else
-            add_two(f->r, i, f->weight[i], at, &s);
+            add_two(t, i, at, &s);
     }
-    s.loss += RIDGE / 2 * (at[0] - 1) * (at[0] - 1) + f->holds / 2 * at[1] * at[1];
+    s.loss += RIDGE / 2 * (at[0] - 1) * (at[0] - 1) + t->holds / 2 * at[1] * at[1];
     s.g[0] += RIDGE * (at[0] - 1);
-    s.g[1] += f->holds * at[1];
+    s.g[1] += t->holds * at[1];
     s.h[0] += RIDGE;
-    s.h[2] += f->holds;
+    s.h[2] += t->holds;
     return s;
 }
 
 /* Steps that do not lower the loss are halved. */
-static void newton(const struct fitting *f, double at[2])
+static void newton(const struct taught *t, double at[2])
 {
-    struct newton s = look(f, at);
+    struct newton s = look(t, at);
 
     for (int step = 0; step < STEPS; step++) {
         double det = s.h[0] * s.h[2] - s.h[1] * s.h[1];
@@ -159,7 +154,7 @@ static void newton(const struct fitting *f, double at[2])
         do {
             next[0] = at[0] - share * by[0];
             next[1] = at[1] - share * by[1];
-            now = look(f, next);
+            now = look(t, next);
             share /= 2;
         } while (!(now.loss <= s.loss) && share > 1e-3);
         if (!(now.loss <= s.loss))
@@ -198,30 +193,58 @@ static bool is_enough(const struct adjust_rows *r, int without)
     return n >= LEAST_ROWS && differ;
 }
 
+/* Every so-many-th row beside the part: so many that their values are at most MOST_VALUES. The number
+ * has no factor in common with that of the parts, which may come in turn. */
+static void taught_take(struct taught *t, const struct adjust_rows *r, int without)
+{
+    int64_t every = r->n * r->outputs / MOST_VALUES + 1, most;
+    double *weight = mem_array((size_t)r->n, sizeof *weight);
+
+    every += every % ADJUST_PARTS == 0;
+    most = r->n / every + 1;
+    t->k = r->outputs;
+    t->x = mem_array((size_t)(most * t->k), sizeof *t->x);
+    t->weight = mem_array((size_t)most, sizeof *t->weight);
+    t->y = mem_array((size_t)most, sizeof *t->y);
+    t->score = mem_array((size_t)t->k, sizeof *t->score);
+    adjust_loss_weights(r, weight);
+    for (int64_t i = 0; i < r->n; i += every) {
+        if (r->part[i] == without)
+            continue;
+        for (int c = 0; c < t->k; c++) {
+            double p = (double)r->p[i * t->k + c];
+            t->x[t->n * t->k + c] = t->k > 1 ? adjust_log(p) : adjust_log_odds(p);
+        }
+        t->weight[t->n] = weight[i];
+        t->y[t->n++] = (int)r->y[i];
+    }
+    mem_free(weight);
+}
+
 bool adjust_calibrate(const struct adjust_rows *r, int without, struct adjust *out)
 {
+    bool is_smooth = metric_info(r->metric)->is_smooth;
+    struct taught t = { .holds = RIDGE };
     double at[2] = { 1, 0 };
-    struct fitting f = { .r = r, .without = without, .holds = RIDGE };
 
     if (!is_enough(r, without))
         return false;
-    double *weight = mem_array((size_t)r->n, sizeof *weight);
-    adjust_loss_weights(r, weight);
-    f.weight = weight;
     if (r->task == ML_MULTICLASS) {
         out->classes = r->classes;
         out->log_share = log_shares(r, without);
-        f.log_share = out->log_share;
+        t.log_share = out->log_share;
         /* where the predicted class of several is what counts, it stays what it was */
-        f.holds = metric_info(r->metric)->is_smooth ? RIDGE : HOLD;
-        f.score = mem_array(2 * (size_t)r->outputs, sizeof *f.score);
+        t.holds = is_smooth ? RIDGE : HOLD;
     }
-    newton(&f, at);
-    mem_free(weight);
-    mem_free(f.score);
+    taught_take(&t, r, without);
+    newton(&t, at);
+    mem_free(t.x);
+    mem_free(t.weight);
+    mem_free(t.y);
+    mem_free(t.score);
     out->calibrates = at[0] >= LEAST_SLOPE && at[0] <= MOST_SLOPE && fabs(at[1]) <= MOST_SLOPE;
     out->slope = at[0];
-    out->offset = f.holds > RIDGE ? 0 : at[1];
+    out->offset = t.holds > RIDGE ? 0 : at[1];
     if (!out->calibrates)
         adjust_fini(out);
     return out->calibrates;

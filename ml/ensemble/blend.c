@@ -127,6 +127,7 @@ static int learn(const struct blending *b, const float *p, struct adjust *all, s
     size_t k = (size_t)f->outputs;
     int64_t every = (f->held.n * f->outputs + ADJUST_VALUES - 1) / ADJUST_VALUES, n = 0;
 
+    every += every % ADJUST_PARTS == 0; /* parts may come in turn */
     for (int64_t i = 0; i < f->held.n; i += every, n++) {
         memmove(b->p + (size_t)n * k, p + (size_t)i * k, k * sizeof *p);
         b->y[n] = f->held.y[i];
