@@ -260,6 +260,7 @@ static void on_hup(int signo, void *arg)
     } else {
         log_level_set((enum log_level)log_level_parse(now.log_level));
         d->ctl->conf.lease_ms = now.lease_ms;
+        d->ctl->here_due = INT64_MIN; /* which runners are here follows from it */
         d->ctl->conf.max_wait_ms = now.max_wait_ms;
         d->ctl->conf.blob_age_ms = now.blob_age_ms;
         d->ctl->conf.max_trials = now.max_trials;

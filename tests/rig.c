@@ -10,6 +10,8 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "controller/decide/ahead.h"
+#include "controller/state/lease.h"
+#include "controller/state/runner.h"
 #include "ml/family/family.h"
 #include "ml/model/artifact_head.h"
 #include "store/blob.h"
@@ -86,16 +88,70 @@ void rig_restart(struct rig *r)
     open_ctl(r);
 }
 
+/* Leases of this device, or of the whole runner, by a walk over all of them. */
+static int leases_of(const struct ctl *ctl, int64_t runner, const char *device)
+{
+    int n = 0;
+
+    for (int i = 0; i < ctl->n_leases; i++)
+        n += ctl->leases[i].runner == runner && (!device || str_eq(ctl->leases[i].device, device));
+    return n;
+}
+
+void rig_counts_check(struct ctl *ctl)
+{
+    int devices = 0, idle = 0, trials = 0, here = 0, n_devices = 0, n_idle = 0;
+
+    if (ctl->is_runners_old || ctl->is_tasks_old)
+        return; /* memory is known not to be what the rows say */
+    for (int i = 0; i < ctl->n_runners; i++) {
+        struct runner *r = ctl->runners[i];
+        bool is_here = runner_is_here(ctl, r);
+
+        here += is_here;
+        assert_ptr_equal(runner_find(ctl, r->row.id), r);
+        assert_int_equal(r->n_leases, leases_of(ctl, r->row.id, NULL));
+        for (int k = 0; k < r->n_devices; k++) {
+            const struct device *d = &r->devices[k];
+            bool counts = is_here && runner_is_enabled(r) && !d->is_quarantined;
+
+            assert_int_equal(d->n_leases, leases_of(ctl, r->row.id, d->is.id));
+            devices += counts;
+            idle += counts && d->n_leases == 0;
+            trials += counts ? d->is.max_trials : 0;
+            assert_true(!d->is_quarantined || d->quarantined_until >= ctl->quarantine_due);
+        }
+    }
+    assert_int_equal(runner_capacity(ctl, "", &n_devices, &n_idle), trials);
+    assert_int_equal(n_devices, devices);
+    assert_int_equal(n_idle, idle);
+    assert_int_equal(runner_here(ctl), here);
+    for (int i = 0; i < ctl->n_leases; i++) {
+        const struct lease *l = &ctl->leases[i];
+        int n = 0, n_leaving = 0;
+
+        for (int k = 0; k < ctl->n_leases; k++) {
+            n += !ctl->leases[k].is_task && ctl->leases[k].study == l->study;
+            n_leaving += !ctl->leases[k].is_task && ctl->leases[k].study == l->study &&
+                         ctl->leases[k].is_leaving;
+        }
+        assert_int_equal(lease_count_study(ctl, l->study), n);
+        assert_int_equal(lease_count_leaving(ctl, l->study), n_leaving);
+        assert_true(lease_due(ctl) <= l->expires_ms);
+    }
+}
+
 void rig_turn(struct rig *r)
 {
     ctl_turn_end(r->ctl);
+    rig_counts_check(r->ctl);
 }
 
 void rig_pass(struct rig *r, int64_t ms)
 {
     clk_advance(&r->clk, ms);
     ctl_tick(r->ctl);
-    ctl_turn_end(r->ctl);
+    rig_turn(r);
 }
 
 int rig_begin(struct rig *r)
@@ -126,7 +182,7 @@ int rig_end(struct rig *r, int rc)
     }
     r->committed = false;
     ctl_after_commit(r->ctl, on_committed, r);
-    ctl_turn_end(r->ctl);
+    rig_turn(r);
     return r->committed ? rc : -1;
 }
 

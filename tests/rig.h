@@ -30,8 +30,11 @@ enum { RIG_LEASE_MS = 1000 };
 void rig_open(struct rig *r);
 void rig_close(struct rig *r); /* checks that the journal rebuilds the state, removes the folder */
 void rig_restart(struct rig *r);          /* as after kill -9: what was not committed is gone */
-void rig_turn(struct rig *r);             /* the end of a turn */
+void rig_turn(struct rig *r);             /* the end of a turn; rig_counts_check */
 void rig_pass(struct rig *r, int64_t ms); /* time passes, the timer fires */
+
+/* What the controller counts as runners and leases come and go, is what a walk over them finds. */
+void rig_counts_check(struct ctl *ctl);
 
 /* One request in a turn of its own: 0 only after its commit, or -1 with rig_err. */
 #define RIG_CALL(r, call) (rig_begin(r) < 0 ? -1 : rig_end(r, (call)))

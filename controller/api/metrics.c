@@ -31,15 +31,6 @@ void service_count(const struct ctl *ctl, struct service_load *out)
     }
 }
 
-int service_runners(const struct ctl *ctl)
-{
-    int n = 0;
-
-    for (int i = 0; i < ctl->n_runners; i++)
-        n += runner_is_here(ctl, ctl->runners[i]);
-    return n;
-}
-
 static int head(struct buf *out, const char *name, const char *type, const char *help,
                 struct err *err)
 {
@@ -121,7 +112,7 @@ static int load(struct ctl *ctl, struct buf *out, struct err *err)
         metric(out, "studies_damaged", "gauge", "Studies whose rows are damaged.", ctl->n_damages,
                err) < 0 ||
         metric(out, "runners_alive", "gauge", "Runners heard of within a lease period.",
-               service_runners(ctl), err) < 0 ||
+               runner_here(ctl), err) < 0 ||
         metric(out, "devices", "gauge", "Devices that take work.", n_devices, err) < 0 ||
         metric(out, "devices_idle", "gauge", "Devices without work.", n_idle, err) < 0 ||
         metric(out, "leases", "gauge", "Trials and tasks under lease.", ctl->n_leases, err) < 0)

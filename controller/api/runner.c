@@ -73,7 +73,6 @@ static json_t *runner_json(struct ctl *ctl, struct runner *r)
     json_t *devices = json_array();
     bool is_here = runner_is_here(ctl, r);
 
-    runner_tally(ctl);
     for (int i = 0; i < r->n_devices; i++)
         json_array_append_new(devices, device_json(ctl, &r->devices[i]));
     return json_pack("{s:I, s:s, s:s, s:o, s:s, s:s?, s:b, s:I, s:I, s:i, s:o}", "id",

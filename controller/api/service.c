@@ -32,8 +32,8 @@ int ctl_health(struct ctl *ctl, json_t **out, struct err *err)
                                      : NULL,
                      "version", ASSAY_VERSION, "protocol", MSG_PROTOCOL, "studies", "live",
                      load.live, "running", load.running, "damaged", ctl->n_damages, "runners",
-                     service_runners(ctl), "devices", n_devices, "lanes", ctl->n_leases,
-                     "uptime_ms", (json_int_t)(ctl_now(ctl) - ctl->started_ms));
+                     runner_here(ctl), "devices", n_devices, "lanes", ctl->n_leases, "uptime_ms",
+                     (json_int_t)(ctl_now(ctl) - ctl->started_ms));
     return 0;
 }
 

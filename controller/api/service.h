@@ -17,6 +17,5 @@ struct service_load {
     int64_t trials_waiting; /* queued in running studies: more devices would take them at once */
 };
 void service_count(const struct ctl *ctl, struct service_load *out);
-int service_runners(const struct ctl *ctl); /* heard of within a lease period */
 
 #endif

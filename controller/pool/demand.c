@@ -114,7 +114,6 @@ static void take(int *demand, int *idle)
  * that has gone without a word has no call. */
 static void idle_take(struct ctl *ctl, struct demand *out, int *sharing)
 {
-    runner_tally(ctl);
     for (int i = 0; i < ctl->n_runners; i++) {
         const struct runner *r = ctl->runners[i];
         int idle = 0, commands = 0, gpus = 0;
@@ -125,7 +124,7 @@ static void idle_take(struct ctl *ctl, struct demand *out, int *sharing)
             continue;
         for (int k = 0; k < r->n_devices; k++) {
             const struct device *d = &r->devices[k];
-            bool is_idle = d->n_leases == 0 && quarantine_allows(ctl, d);
+            bool is_idle = d->n_leases == 0 && quarantine_allows(d);
 
             idle += is_idle;
             commands += is_idle && d->is.commands;

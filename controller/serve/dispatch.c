@@ -628,7 +628,7 @@ int dispatch_grant(struct ctl *ctl, struct gang_seats *seats, struct err *err)
     struct msg_ask less = *ask; /* differs in the number of trials only; borrows the rest */
     int rc = 0;
 
-    if (ctl->is_stopping || !runner_is_enabled(r) || !quarantine_allows(ctl, d))
+    if (ctl->is_stopping || !runner_is_enabled(r) || !quarantine_allows(d))
         return 0;
     less.max_trials = quarantine_lanes(d, ask->max_trials);
     rc = task_grant(ctl, r, &less, &task, err);

@@ -55,8 +55,10 @@ int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct
 
 int lease_expire(struct ctl *ctl, struct err *err)
 {
-    int64_t now = ctl_now(ctl);
+    int64_t now = ctl_now(ctl), due = INT64_MAX;
 
+    if (now < lease_due(ctl))
+        return 0;
     for (int i = ctl->n_leases - 1; i >= 0; i--) {
         struct lease l;
 
@@ -71,5 +73,8 @@ int lease_expire(struct ctl *ctl, struct err *err)
         if (lease_lose(ctl, l, TR_RUNNER_LOST, err) < 0)
             return -1;
     }
+    for (int i = 0; i < ctl->n_leases; i++)
+        due = MIN(due, ctl->leases[i].expires_ms);
+    ctl->leases_due = due;
     return 0;
 }

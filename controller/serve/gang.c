@@ -64,7 +64,7 @@ int gang_fleet(struct ctl *ctl, const char *sig, const struct gang_seats *seats,
             struct device *d = &r->devices[k];
             int seat = seat_find(seats, d);
 
-            if (!d->is.meets || !quarantine_allows(ctl, d))
+            if (!d->is.meets || !quarantine_allows(d))
                 continue;
             MEM_GROW(*out, n, cap);
             MEM_GROW(*seat_of, n_of, cap_of);

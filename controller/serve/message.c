@@ -630,7 +630,7 @@ static void answered(struct study *st, int64_t id, const struct msg_event *e,
     st->trial_us = MAX(e->fit_us, 1);
     table_worked(st);
     if (l)
-        l->is_leaving = reply->action == MSG_PAUSE || reply->action == MSG_KEEP;
+        lease_leave(st->ctl, l, reply->action == MSG_PAUSE || reply->action == MSG_KEEP);
 }
 
 /* Whether the device did all that was asked of it. A trial whose model is kept has not ended before

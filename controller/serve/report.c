@@ -324,6 +324,21 @@ static int renew_all(struct ctl *ctl, const struct msg_report *m, struct msg_ans
     return 0;
 }
 
+/* How many of this runner's leases the report lists. */
+static int listed_count(struct ctl *ctl, int64_t runner, const struct msg_report *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->n_held + m->n_tasks; i++) {
+        bool is_task = i >= m->n_held;
+        const struct msg_held *h = is_task ? &m->tasks[i - m->n_held] : &m->held[i];
+        const struct lease *l = lease_find(ctl, is_task, h->trial);
+
+        n += l && l->fence == h->fence && l->runner == runner;
+    }
+    return n;
+}
+
 static bool is_listed(const struct msg_report *m, const struct lease *l)
 {
     const struct msg_held *list = l->is_task ? m->tasks : m->held;
@@ -337,10 +352,15 @@ static bool is_listed(const struct msg_report *m, const struct lease *l)
 }
 
 /* Queues trials again that the runner got and does not hold any more, without waiting for their
- * leases to run out (lease_is_missing in expire.c). */
+ * leases to run out (lease_is_missing in expire.c). Nearly always it holds all of them, and then the
+ * table of leases need not be searched. */
 static int requeue_missing(struct ctl *ctl, int64_t runner, const struct msg_report *m,
                            struct err *err)
 {
+    const struct runner *r = runner_find(ctl, runner);
+
+    if (r && listed_count(ctl, runner, m) == r->n_leases)
+        return 0;
     for (int i = ctl->n_leases - 1; i >= 0; i--) {
         struct lease l;
 
@@ -357,6 +377,19 @@ static int requeue_missing(struct ctl *ctl, int64_t runner, const struct msg_rep
     return 0;
 }
 
+/* A grant is kept for a runner that did not get it and repeats its call. This one has it. */
+static void grants_forget(struct runner *r, const struct msg_report *m)
+{
+    for (int i = 0; i < m->n_asked; i++) {
+        struct device *d = runner_device(r, m->asked[i].device);
+
+        if (!d || !d->last_grant || m->asked[i].n < d->last_n)
+            continue;
+        json_decref(d->last_grant);
+        d->last_grant = NULL;
+    }
+}
+
 int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json_t *body,
                       json_t **out, struct err *err)
 {
@@ -371,6 +404,7 @@ int ctl_runner_report(struct ctl *ctl, int64_t token, int64_t runner, const json
     if (!r)
         goto out;
     ctl->stats.reports++;
+    grants_forget(r, &m);
     a.replies = mem_array((size_t)m.n_events + 1, sizeof *a.replies);
     for (int i = 0; i < m.n_events; i++) {
         if (event_apply(ctl, runner, m.session, &m.events[i], &a.replies[i], err) < 0)

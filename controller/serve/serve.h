@@ -7,6 +7,8 @@
 
 #include "controller/state/ctl.h"
 
+enum { SERVE_CLASSES = 32 };
+
 struct ctl_wait;
 struct ctl_sub;
 struct durable;
@@ -22,13 +24,26 @@ struct after_list {
     int n, cap;
 };
 
+/* A device of this kind finds work if and only if another one does. */
+struct wait_class {
+    char kind[16], sig[64];
+    int n_devices; /* of its runner */
+    bool commands, meets, blends;
+    int n_waits;  /* calls of such devices that wait */
+    bool is_poor; /* one of them has found nothing in this turn */
+};
+
 struct serve {
     /* Lease calls that wait, oldest first (wait.c). A turn tries only as many of them as its time
      * allows; the next turn goes on where it stopped. */
     struct ctl_wait *waits, *waits_last;
     struct ctl_wait *wait_next; /* is tried next; NULL = the oldest */
     int n_waits;
-    int waits_left; /* calls that were not tried since something changed */
+    int waits_left;    /* calls that were not tried since something changed */
+    int64_t waits_due; /* none ends before */
+    /* The waiting calls of devices that are alike, of the most frequent kinds. */
+    struct wait_class classes[SERVE_CLASSES];
+    int n_classes;
 
     struct ctl_sub *subs; /* of the live feed (events.c) */
     bool is_telling; /* rows go out to subscribers now: none may be freed before that is over */

@@ -82,6 +82,14 @@ int ctl_admit(const struct ctl *ctl, struct err *err)
 
 /* ---- requests ---- */
 
+static int runners_again(struct ctl *ctl, struct err *err)
+{
+    if (runner_reload(ctl, err) < 0)
+        return -1;
+    lease_tally(ctl, NULL);
+    return 0;
+}
+
 /* Reads tasks and runners again if that failed when something was undone. Until it works no request
  * is begun, because memory does not say what the rows say. */
 static int catch_up(struct ctl *ctl, struct err *err)
@@ -90,7 +98,7 @@ static int catch_up(struct ctl *ctl, struct err *err)
 
     if (ctl->is_tasks_old && task_load_all(ctl, &why) == 0)
         ctl->is_tasks_old = false;
-    if (ctl->is_runners_old && runner_reload(ctl, &why) == 0)
+    if (ctl->is_runners_old && runners_again(ctl, &why) == 0)
         ctl->is_runners_old = false;
     if (!ctl->is_tasks_old && !ctl->is_runners_old)
         return 0;
@@ -138,7 +146,7 @@ static void reload_touched(struct ctl *ctl, bool by_turn)
             log_error("task.reload err=\"%s\"", err.text);
     }
     if (by_turn ? ctl->runners_turn == ctl->turn_no : ctl->runners_request == ctl->request_no) {
-        ctl->is_runners_old = runner_reload(ctl, &err) < 0;
+        ctl->is_runners_old = runners_again(ctl, &err) < 0;
         if (ctl->is_runners_old)
             log_error("runner.reload err=\"%s\"", err.text);
     }
@@ -405,7 +413,7 @@ void ctl_free(struct ctl *ctl)
     while (ctl->n_studies > 0)
         study_drop(ctl, ctl->studies[0]);
     task_free_all(ctl);
-    runner_free_all(ctl);
+    runner_fini(ctl);
     if (ctl->timer)
         loop_timer_free(ctl->timer);
     if (ctl->loop)
@@ -421,13 +429,8 @@ void ctl_free(struct ctl *ctl)
     mem_free(ctl->damages);
     mem_free(ctl->unread);
     mem_free(ctl->studies);
-    mem_free(ctl->runners);
     mem_free(ctl->tasks);
-    for (int i = 0; i < ctl->n_leases; i++)
-        json_decref(ctl->leases[i].epochs);
-    mem_free(ctl->leases);
-    idmap_fini(&ctl->lease_at);
-    idmap_fini(&ctl->runner_at);
+    lease_free_all(ctl);
     mem_free(ctl->serve->after.v);
     mem_free(ctl->serve);
     mem_free(ctl);

@@ -7,8 +7,9 @@
  *
  * Waiting calls are tried at the end of a turn in which something changed (ctl.has_news), oldest
  * first. Each try is a request of its own, so that its rows are committed with that turn and its
- * answer leaves after the commit. With a thousand waiting devices that would take long, so devices
- * of a kind that just found nothing are not tried, and a turn tries calls for SERVE_US at most. */
+ * answer leaves after the commit. With ten thousand waiting devices that would take long, so devices
+ * of a kind that just found nothing are not tried, the walk ends when only such are left, and a turn
+ * tries calls for SERVE_US at most. */
 #include "controller/serve/wait.h"
 
 #include "base/jsonx.h"
@@ -26,13 +27,17 @@
 
 enum {
     SERVE_US = 4000, /* waiting calls are tried for so long in one turn */
-    CLASSES = 8      /* kinds of devices that are remembered to have found nothing in a turn */
+    /* Where many calls wait, they end up to this late, so that one tick ends several of them. */
+    MANY_WAITS = 100,
+    LATE_MS = 50
 };
 
 /* A lease call that waits. */
 struct ctl_wait {
     struct ctl_wait *next, *prev;
-    int64_t runner, until_ms; /* monotonic */
+    struct ctl_wait *older, *newer; /* of the same runner */
+    int64_t runner, until_ms;       /* monotonic */
+    int class_at;                   /* its place in serve.classes; -1 = it is of none */
     struct msg_ask ask;
     void (*on_grant)(void *arg, json_t *grant_new, const struct err *err); /* called once */
     void *arg;
@@ -53,8 +58,16 @@ static void unlink_wait(struct ctl *ctl, struct ctl_wait *w)
         ctl->serve->wait_next = w->next;
     CHECK(ctl->serve->n_waits > 0);
     ctl->serve->n_waits--;
+    if (w->class_at >= 0)
+        ctl->serve->classes[w->class_at].n_waits--;
+    if (w->older)
+        w->older->newer = w->newer;
+    if (w->newer)
+        w->newer->older = w->older;
+    else if (r && r->waits == w)
+        r->waits = w->older;
     if (r && r->n_waits > 0) /* 0: the runner was forgotten meanwhile and has registered again */
-        r->n_waits--;
+        runner_waits(ctl, r, -1);
 }
 
 /* Answers a call and frees it. Its connection was open until now, so its runner counts as heard
@@ -171,60 +184,84 @@ static int serve_one(struct ctl *ctl, struct ctl_wait *w, json_t **out, struct e
     return rc;
 }
 
-/* Devices that found nothing in this turn. Another device like one of them would find nothing
- * either. */
-struct classes {
-    const struct runner *runner[CLASSES];
-    const struct device *device[CLASSES];
-    int n;
-};
-
-static bool is_like(const struct runner *a, const struct device *da, const struct runner *b,
-                    const struct device *db)
+static bool is_of(const struct wait_class *c, const struct runner *r, const struct device *d)
 {
-    return str_eq(da->is.kind, db->is.kind) && a->n_devices == b->n_devices &&
-           str_eq(a->row.numeric_sig, b->row.numeric_sig);
+    return str_eq(c->kind, d->is.kind) && c->n_devices == r->n_devices &&
+           c->commands == d->is.commands && c->meets == d->is.meets && c->blends == d->is.blends &&
+           str_eq(c->sig, r->row.numeric_sig);
+}
+
+/* The place of its class; -1 = all places are taken by others. */
+static int class_of(struct serve *s, const struct runner *r, const struct device *d)
+{
+    int at = -1;
+
+    for (int i = 0; i < s->n_classes; i++) {
+        if (is_of(&s->classes[i], r, d))
+            return i;
+        if (s->classes[i].n_waits == 0)
+            at = i;
+    }
+    if (at < 0 && s->n_classes == SERVE_CLASSES)
+        return -1;
+    if (at < 0)
+        at = s->n_classes++;
+    s->classes[at] = (struct wait_class){ .n_devices = r->n_devices,
+                                          .commands = d->is.commands,
+                                          .meets = d->is.meets,
+                                          .blends = d->is.blends };
+    str_copy(s->classes[at].kind, sizeof s->classes[at].kind, d->is.kind);
+    str_copy(s->classes[at].sig, sizeof s->classes[at].sig, r->row.numeric_sig);
+    return at;
+}
+
+static bool is_poor(const struct serve *s, const struct ctl_wait *w)
+{
+    return w->class_at >= 0 && s->classes[w->class_at].is_poor;
+}
+
+/* Calls of devices that have found nothing in this turn. */
+static int poor_count(const struct serve *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_classes; i++)
+        n += s->classes[i].is_poor ? s->classes[i].n_waits : 0;
+    return n;
+}
+
+static void poor_clear(struct serve *s)
+{
+    for (int i = 0; i < s->n_classes; i++)
+        s->classes[i].is_poor = false;
 }
 
 /* Whether this call could get work, as far as that can be said without reading rows. */
-static bool may_have(struct ctl *ctl, const struct ctl_wait *w, const struct classes *poor)
+static bool may_have(struct ctl *ctl, const struct ctl_wait *w)
 {
-    struct runner *r = runner_find(ctl, w->runner);
-    struct device *d = r ? runner_device(r, w->ask.device) : NULL;
+    struct runner *r = NULL;
+    struct device *d = NULL;
 
+    if (is_poor(ctl->serve, w))
+        return false;
+    r = runner_find(ctl, w->runner);
+    d = r ? runner_device(r, w->ask.device) : NULL;
     if (!d)
         return true; /* the try fails, and the client is told why */
-    if (!quarantine_allows(ctl, d) || !runner_is_enabled(r))
+    if (!quarantine_allows(d) || !runner_is_enabled(r))
         return false;
-    for (int i = 0; i < poor->n; i++) {
-        if (is_like(r, d, poor->runner[i], poor->device[i]))
-            return false;
-    }
     return dispatch_may(ctl, r);
 }
 
-static void poor_add(struct ctl *ctl, struct classes *poor, const struct ctl_wait *w)
-{
-    struct runner *r = runner_find(ctl, w->runner);
-
-    if (poor->n == CLASSES || !r)
-        return;
-    poor->runner[poor->n] = r;
-    poor->device[poor->n++] = runner_device(r, w->ask.device);
-}
-
 /* Tries one waiting call, and answers it if it got work or an error. */
-static void serve(struct ctl *ctl, struct ctl_wait *w, struct classes *poor)
+static void serve(struct ctl *ctl, struct ctl_wait *w)
 {
     struct err err = { 0 };
     json_t *grant = NULL;
     int rc = serve_one(ctl, w, &grant, &err);
 
-    if (rc == 0)
-        poor_add(ctl, poor, w);
-    if (rc < 0)
-        /* the request was undone: runners were loaded again, and these pointers are stale */
-        poor->n = 0;
+    if (rc == 0 && w->class_at >= 0)
+        ctl->serve->classes[w->class_at].is_poor = true;
     if (rc == 1)
         ctl->stats.waits_served++;
     if (rc != 0)
@@ -234,10 +271,10 @@ static void serve(struct ctl *ctl, struct ctl_wait *w, struct classes *poor)
 void wait_serve(struct ctl *ctl)
 {
     int64_t from_us = clk_now_us(ctl->clk);
-    struct classes poor = { .n = 0 };
 
     if (ctl->is_stopping)
         return;
+    poor_clear(ctl->serve);
     if (ctl->has_news) {
         if (ctl->serve->waits_left == 0)
             ctl->serve->wait_next = NULL; /* begin with the oldest */
@@ -249,10 +286,12 @@ void wait_serve(struct ctl *ctl)
 
         ctl->serve->wait_next = w->next;
         ctl->serve->waits_left--;
-        if (may_have(ctl, w, &poor))
-            serve(ctl, w, &poor);
+        if (may_have(ctl, w))
+            serve(ctl, w);
+        if (poor_count(ctl->serve) == ctl->serve->n_waits)
+            ctl->serve->waits_left = 0;
     }
-    CHECK(poor.n <= CLASSES && ctl->serve->waits_left >= 0);
+    CHECK(ctl->serve->waits_left >= 0);
     ctl->serve->waits_left = MIN(ctl->serve->waits_left, ctl->serve->n_waits);
     ctl->has_news = ctl->is_deferred;
 }
@@ -265,14 +304,20 @@ bool wait_goes_on(const struct ctl *ctl)
 void wait_tick(struct ctl *ctl)
 {
     struct ctl_wait *w = ctl->serve->waits, *next = NULL;
+    int64_t now = ctl_now(ctl), due = INT64_MAX;
 
+    if (now < ctl->serve->waits_due)
+        return;
     for (; w; w = next) {
         next = w->next;
-        if (w->until_ms > ctl_now(ctl))
+        if (w->until_ms > now) {
+            due = MIN(due, w->until_ms);
             continue;
+        }
         ctl->stats.waits_timed_out++;
         answer(ctl, w, none_json(), NULL);
     }
+    ctl->serve->waits_due = due;
 }
 
 void wait_end_all(struct ctl *ctl)
@@ -293,11 +338,9 @@ void wait_free_all(struct ctl *ctl)
 
 int64_t wait_due(const struct ctl *ctl)
 {
-    int64_t due = INT64_MAX;
-
-    for (const struct ctl_wait *w = ctl->serve->waits; w; w = w->next)
-        due = MIN(due, w->until_ms);
-    return due;
+    if (ctl->serve->n_waits == 0)
+        return INT64_MAX;
+    return ctl->serve->waits_due + (ctl->serve->n_waits >= MANY_WAITS ? LATE_MS : 0);
 }
 
 /* ---- the call ---- */
@@ -306,11 +349,11 @@ int64_t wait_due(const struct ctl *ctl)
 static void end_former(struct ctl *ctl, int64_t runner, const char *device)
 {
     const struct runner *r = runner_find(ctl, runner);
-    struct ctl_wait *w = r && r->n_waits > 0 ? ctl->serve->waits : NULL, *next = NULL;
+    struct ctl_wait *w = r ? r->waits : NULL, *older = NULL;
 
-    for (; w; w = next) {
-        next = w->next;
-        if (w->runner == runner && str_eq(w->ask.device, device))
+    for (; w; w = older) {
+        older = w->older;
+        if (str_eq(w->ask.device, device))
             answer(ctl, w, none_json(), NULL);
     }
 }
@@ -321,6 +364,8 @@ static struct ctl_wait *wait_add(struct ctl *ctl, int64_t runner, const struct m
                                  void *arg)
 {
     struct ctl_wait *w = mem_zalloc(sizeof *w);
+    struct runner *r = runner_find(ctl, runner);
+    const struct device *d = runner_device(r, ask->device);
 
     w->runner = runner;
     w->ask = *ask;
@@ -330,8 +375,16 @@ static struct ctl_wait *wait_add(struct ctl *ctl, int64_t runner, const struct m
     w->prev = ctl->serve->waits_last;
     *(w->prev ? &w->prev->next : &ctl->serve->waits) = w;
     ctl->serve->waits_last = w;
-    ctl->serve->n_waits++;
-    runner_find(ctl, runner)->n_waits++;
+    ctl->serve->waits_due =
+        ctl->serve->n_waits++ ? MIN(ctl->serve->waits_due, w->until_ms) : w->until_ms;
+    w->class_at = class_of(ctl->serve, r, d);
+    if (w->class_at >= 0)
+        ctl->serve->classes[w->class_at].n_waits++;
+    w->older = r->waits;
+    if (w->older)
+        w->older->newer = w;
+    r->waits = w;
+    runner_waits(ctl, r, 1);
     return w;
 }
 

@@ -24,6 +24,8 @@ struct study;
 struct runner;
 struct task;
 struct lease;
+struct lease_count;
+struct fleet_class;
 struct uploads;
 struct rubbish;
 struct damage;
@@ -50,18 +52,28 @@ struct ctl {
     int n_studies, cap_studies;
     struct runner **runners; /* owned */
     int n_runners, cap_runners;
-    struct idmap
-        runner_at; /* from a runner's id to its place; made anew when runners_moved is set */
+    /* From a runner's id, and from a hash of its session, to its place; made anew when
+     * runners_moved is set. */
+    struct idmap runner_at, session_at;
     bool runners_moved;
-    struct task **tasks; /* the open ones, by id; owned */
+    /* What all devices that take work can do, by numeric class; runner.c keeps it, so that a grant
+     * need not walk over all runners. From here_due on, a runner may have ceased to be here. */
+    struct fleet_class *classes; /* owned */
+    int n_classes, cap_classes, n_here;
+    int64_t here_due;
+    int64_t runners_swept_ms; /* when runner_tick last looked for runners that have gone */
+    int64_t quarantine_due;   /* no quarantine ends before */
+    struct task **tasks;      /* the open ones, by id; owned */
     int n_tasks, cap_tasks;
     struct lease *leases; /* of trials and of tasks, in no order (lease.h); owned */
     int n_leases, cap_leases;
     struct idmap
-        lease_at;      /* from the id of a trial, or minus the id of a task, to its lease's place */
-    int64_t leases_no; /* grows with every change of the table of leases */
-    int64_t tallied_no; /* leases_no when the leases of each device were last counted (runner.c) */
-    struct damage *damages; /* studies whose rows cannot be read (damage.h); owned */
+        lease_at; /* from the id of a trial, or minus the id of a task, to its lease's place */
+    struct lease_count *lease_counts; /* of studies that have any (lease.c); owned */
+    int n_lease_counts, cap_lease_counts;
+    struct idmap lease_count_at; /* from a study's id */
+    int64_t leases_due;          /* no lease expires before */
+    struct damage *damages;      /* studies whose rows cannot be read (damage.h); owned */
     int n_damages, cap_damages;
     bool is_damaged; /* the check at the start found damaged pages: /health says so until the end */
 
@@ -114,6 +126,7 @@ struct ctl {
     struct rubbish *rubbish;     /* files/rubbish.c */
     struct predictor *predictor; /* serve/predict.c; NULL before the first request */
     struct pools *pools;         /* pool/pool.c; NULL = none are configured */
+    bool is_folding;             /* the log is moved into the database (serve/housekeep.c) */
     bool is_backing_up;          /* files are being copied: none is deleted (api/service.c) */
     bool had_leases; /* at the start: runners may still name blobs that the last process promised */
 };

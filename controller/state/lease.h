@@ -45,6 +45,8 @@ void lease_drop(struct ctl *ctl, int64_t trial, int64_t fence);
 void lease_drop_task(struct ctl *ctl, int64_t task, int64_t fence);
 /* Removes the lease at place i of ctl.leases; the last one moves there. */
 void lease_remove(struct ctl *ctl, int i);
+/* Sets is_leaving, which is counted. */
+void lease_leave(struct ctl *ctl, struct lease *l, bool is_leaving);
 /* Leases of the study's trials; those of them that are leaving. */
 int lease_count_study(const struct ctl *ctl, int64_t study);
 int lease_count_leaving(const struct ctl *ctl, int64_t study);
@@ -53,6 +55,11 @@ int lease_count_leaving(const struct ctl *ctl, int64_t study);
 int64_t lease_period(const struct ctl *ctl, int64_t period_ms);
 /* Its session reported it: it gets a full period from now on. */
 void lease_renew(struct ctl *ctl, struct lease *l);
-int64_t lease_due(const struct ctl *ctl); /* monotonic ms when the next one expires */
+/* Monotonic ms before which none expires. */
+int64_t lease_due(const struct ctl *ctl);
+/* Counts anew how many leases runners and their devices have, after runners were read from their
+ * rows; r NULL = of all. lease_add and lease_remove keep these numbers. */
+void lease_tally(struct ctl *ctl, struct runner *r);
+void lease_free_all(struct ctl *ctl);
 
 #endif

@@ -73,6 +73,7 @@ static int begin(struct ctl *ctl, struct runner *r, struct device *d, struct err
     d->is_quarantined = true;
     d->is_on_probation = false;
     d->fails = 0;
+    ctl->quarantine_due = MIN(ctl->quarantine_due, d->quarantined_until);
     ctl->stats.quarantined++;
     state_set(ctl, r);
     log_warn("runner.quarantined runner=%" PRId64 " name=%s device=%s for_ms=%" PRId64, r->row.id,
@@ -131,11 +132,10 @@ void quarantine_lift(struct runner *r)
     }
 }
 
-bool quarantine_allows(struct ctl *ctl, const struct device *d)
+bool quarantine_allows(const struct device *d)
 {
     if (!d->is_on_probation)
         return !d->is_quarantined;
-    runner_tally(ctl);
     return d->n_leases == 0;
 }
 
@@ -146,8 +146,10 @@ int quarantine_lanes(const struct device *d, int max)
 
 int quarantine_tick(struct ctl *ctl, struct err *err)
 {
-    int64_t now = ctl_now(ctl);
+    int64_t now = ctl_now(ctl), due = INT64_MAX;
 
+    if (now < ctl->quarantine_due)
+        return 0;
     for (int i = 0; i < ctl->n_runners; i++) {
         struct runner *r = ctl->runners[i];
         bool any = false;
@@ -169,6 +171,9 @@ int quarantine_tick(struct ctl *ctl, struct err *err)
         if (runner_put(ctl, r, err) < 0)
             return -1;
     }
+    for (int i = 0; i < ctl->n_runners; i++)
+        due = MIN(due, quarantine_ends(ctl->runners[i]));
+    ctl->quarantine_due = due;
     return 0;
 }
 
@@ -195,9 +200,5 @@ void quarantine_reason(const struct ctl *ctl, const struct runner *r, char *out,
 
 int64_t quarantine_due(const struct ctl *ctl)
 {
-    int64_t due = INT64_MAX;
-
-    for (int i = 0; i < ctl->n_runners; i++)
-        due = MIN(due, quarantine_ends(ctl->runners[i]));
-    return due;
+    return ctl->quarantine_due;
 }

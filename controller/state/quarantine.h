@@ -36,7 +36,7 @@ void quarantine_lift(struct runner *r);
 
 /* Whether this device may get work now: it is not in quarantine, and if it is on probation it holds
  * nothing. */
-bool quarantine_allows(struct ctl *ctl, const struct device *d);
+bool quarantine_allows(const struct device *d);
 /* How many trials it may get at once if it asks for `max`. */
 int quarantine_lanes(const struct device *d, int max);
 
@@ -48,6 +48,6 @@ void quarantine_reason(const struct ctl *ctl, const struct runner *r, char *out,
 
 /* Puts devices whose quarantine is over on probation. */
 int quarantine_tick(struct ctl *ctl, struct err *err);
-int64_t quarantine_due(const struct ctl *ctl); /* monotonic ms of the next such end */
+int64_t quarantine_due(const struct ctl *ctl); /* monotonic ms before which none ends */
 
 #endif

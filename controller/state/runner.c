@@ -5,15 +5,15 @@
  * for ten lease periods and holds nothing leaves memory, and its row says "gone"; if it comes back,
  * the controller does not know it, and it registers again with the same session.
  *
- * Runners are found by id through an index that is built again after the array changed, because the
- * array changes rarely and is searched for every message. Quarantine is decided in quarantine.c. */
+ * Runners are found by id and by session through indexes. There may be ten thousand, so whatever a
+ * message or a grant needs is found or counted without walking over all of them. Quarantine is
+ * decided in quarantine.c. */
 #include "controller/state/runner.h"
 
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/state/lease.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,16 +22,44 @@
 
 /* Lease periods of silence after which a runner is forgotten: long enough for a machine to restart
  * or for a network to come back. */
-enum { GONE_PERIODS = 10 };
+enum { GONE_PERIODS = 10, SWEEP_MS = 1000 };
+
+/* Runners of one numeric class: what those that are here add up to. */
+struct fleet_class {
+    char *sig; /* owned */
+    struct fleet_share sum;
+};
+
+/* ---- the index ---- */
+
+/* FNV-1a, for the index of sessions. Two sessions may have the same hash: who finds one looks at
+ * its session, too. */
+static int64_t session_key(const char *session)
+{
+    uint64_t h = UINT64_C(1469598103934665603);
+
+    for (const char *c = session; *c; c++)
+        h = (h ^ (unsigned char)*c) * UINT64_C(1099511628211);
+    return h ? (int64_t)h : 1;
+}
 
 /* A new runner is not in the index: it has no id until its row is written. */
+static void index_put(struct ctl *ctl, int i)
+{
+    const struct runner_row *row = &ctl->runners[i]->row;
+
+    if (row->id)
+        idmap_put(&ctl->runner_at, row->id, i);
+    if (row->id && row->session)
+        idmap_put(&ctl->session_at, session_key(row->session), i);
+}
+
 static void index_all(struct ctl *ctl)
 {
     idmap_fini(&ctl->runner_at);
-    for (int i = 0; i < ctl->n_runners; i++) {
-        if (ctl->runners[i]->row.id)
-            idmap_put(&ctl->runner_at, ctl->runners[i]->row.id, i);
-    }
+    idmap_fini(&ctl->session_at);
+    for (int i = 0; i < ctl->n_runners; i++)
+        index_put(ctl, i);
     ctl->runners_moved = false;
 }
 
@@ -44,28 +72,156 @@ struct runner *runner_find(struct ctl *ctl, int64_t id)
     return i < 0 ? NULL : ctl->runners[i];
 }
 
-void runner_tally(struct ctl *ctl)
+static struct runner *find_session(struct ctl *ctl, const char *session)
 {
-    if (ctl->tallied_no == ctl->leases_no && !ctl->runners_moved)
-        return;
-    for (int i = 0; i < ctl->n_runners; i++) {
-        struct runner *r = ctl->runners[i];
-
-        r->n_leases = 0;
-        for (int k = 0; k < r->n_devices; k++)
-            r->devices[k].n_leases = 0;
-    }
-    for (int i = 0; i < ctl->n_leases; i++) {
-        struct runner *r = runner_find(ctl, ctl->leases[i].runner);
-        struct device *d = r ? runner_device(r, ctl->leases[i].device) : NULL;
-
-        if (r)
-            r->n_leases++;
-        if (d)
-            d->n_leases++;
-    }
-    ctl->tallied_no = ctl->leases_no;
+    if (ctl->runners_moved)
+        index_all(ctl);
+    int i = idmap_find(&ctl->session_at, session_key(session));
+    CHECK(i < ctl->n_runners);
+    return i >= 0 && str_eq(ctl->runners[i]->row.session, session) ? ctl->runners[i] : NULL;
 }
+
+/* ---- what all runners can do ---- */
+
+/* A runner with work reports at least once a lease period, and one without work has a call that
+ * waits. One that was killed does neither, and so it stops counting long before it is forgotten. */
+static bool is_here_at(const struct ctl *ctl, const struct runner *r, int64_t now)
+{
+    return now - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
+}
+
+static void share_add(struct fleet_share *to, const struct fleet_share *s, int by)
+{
+    to->devices += by * s->devices;
+    to->idle += by * s->idle;
+    to->trials += by * s->trials;
+    to->cpus += by * s->cpus;
+    to->gpus += by * s->gpus;
+    CHECK(to->idle >= 0 && to->idle <= to->devices && to->trials >= 0);
+    CHECK(to->cpus >= 0 && to->gpus >= 0);
+}
+
+static int class_of(struct ctl *ctl, const char *sig)
+{
+    for (int i = 0; i < ctl->n_classes; i++) {
+        if (str_eq(ctl->classes[i].sig, sig))
+            return i;
+    }
+    MEM_GROW(ctl->classes, ctl->n_classes, ctl->cap_classes);
+    ctl->classes[ctl->n_classes] = (struct fleet_class){ .sig = mem_strdup(sig) };
+    return ctl->n_classes++;
+}
+
+static struct fleet_share share_of(const struct runner *r)
+{
+    struct fleet_share s = { 0 };
+
+    for (int k = 0; k < r->n_devices; k++) {
+        const struct device *d = &r->devices[k];
+
+        if (d->is_quarantined)
+            continue;
+        s.devices++;
+        s.idle += d->n_leases == 0;
+        s.trials += d->is.max_trials;
+        s.gpus += d->is.commands && str_eq(d->is.kind, "cuda");
+        s.cpus += d->is.commands && !str_eq(d->is.kind, "cuda");
+    }
+    return s;
+}
+
+static void uncount(struct ctl *ctl, struct runner *r)
+{
+    ctl->n_here -= r->was_here;
+    r->was_here = false;
+    if (r->class_at >= 0)
+        share_add(&ctl->classes[r->class_at].sum, &r->share, -1);
+    r->class_at = -1;
+    CHECK(ctl->n_here >= 0);
+}
+
+void runner_count(struct ctl *ctl, struct runner *r)
+{
+    uncount(ctl, r);
+    if (!is_here_at(ctl, r, ctl_now(ctl)))
+        return;
+    r->was_here = true;
+    ctl->n_here++;
+    if (r->n_waits == 0)
+        ctl->here_due = MIN(ctl->here_due, r->heard_ms + ctl->conf.lease_ms + 1);
+    if (!runner_is_enabled(r) || !r->row.numeric_sig)
+        return;
+    r->class_at = class_of(ctl, r->row.numeric_sig);
+    r->share = share_of(r);
+    share_add(&ctl->classes[r->class_at].sum, &r->share, 1);
+}
+
+/* A runner that falls silent says nothing of it: once one of them may have done so, all are counted
+ * again. That is at most once a lease period for each time that one does. */
+static void count_all(struct ctl *ctl)
+{
+    if (ctl_now(ctl) < ctl->here_due)
+        return;
+    ctl->here_due = INT64_MAX;
+    for (int i = 0; i < ctl->n_runners; i++)
+        runner_count(ctl, ctl->runners[i]);
+}
+
+int runner_here(struct ctl *ctl)
+{
+    count_all(ctl);
+    return ctl->n_here;
+}
+
+static void heard(struct ctl *ctl, struct runner *r)
+{
+    r->heard_ms = ctl_now(ctl);
+    if (!r->was_here)
+        runner_count(ctl, r);
+}
+
+void runner_waits(struct ctl *ctl, struct runner *r, int by)
+{
+    r->n_waits += by;
+    CHECK(r->n_waits >= 0);
+    if (!r->was_here)
+        runner_count(ctl, r);
+    else if (r->n_waits == 0)
+        ctl->here_due = MIN(ctl->here_due, r->heard_ms + ctl->conf.lease_ms + 1);
+}
+
+void runner_leased(struct ctl *ctl, int64_t id, const char *device, int by)
+{
+    struct runner *r = runner_find(ctl, id);
+    struct device *d = r ? runner_device(r, device) : NULL;
+
+    if (r)
+        r->n_leases += by;
+    if (!d)
+        return;
+    d->n_leases += by;
+    CHECK(d->n_leases >= 0 && r->n_leases >= d->n_leases);
+    if (d->n_leases <= 1 && r->class_at >= 0) /* it may have become idle, or ceased to be */
+        runner_count(ctl, r);
+}
+
+static void leases_forget(struct ctl *ctl, struct runner *r)
+{
+    r->n_leases = 0;
+    for (int k = 0; k < r->n_devices; k++)
+        r->devices[k].n_leases = 0;
+    runner_count(ctl, r);
+}
+
+void runner_leases_forget(struct ctl *ctl, struct runner *r)
+{
+    for (int i = 0; i < ctl->n_runners; i++) {
+        if (!r || r == ctl->runners[i])
+            leases_forget(ctl, ctl->runners[i]);
+    }
+}
+
+/* ---- who speaks ---- */
 
 /* May this token speak for the runner? Token 0 is the Unix socket. Rows from before runners
  * belonged to tokens hold -1: anyone may register for them once. */
@@ -91,7 +247,7 @@ struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char 
     }
     if (owner_check(&r->row, token, err) < 0)
         return NULL;
-    r->heard_ms = ctl_now(ctl);
+    heard(ctl, r);
     return r;
 }
 
@@ -103,13 +259,6 @@ struct device *runner_device(struct runner *r, const char *id)
             return &r->devices[i];
     }
     return NULL;
-}
-
-/* A runner with work reports at least once a lease period, and one without work has a call that
- * waits. One that was killed does neither, and so it stops counting long before it is forgotten. */
-static bool is_here_at(const struct ctl *ctl, const struct runner *r, int64_t now)
-{
-    return now - r->heard_ms <= ctl->conf.lease_ms || r->n_waits > 0;
 }
 
 bool runner_is_here(const struct ctl *ctl, const struct runner *r)
@@ -129,35 +278,26 @@ bool runner_is_enabled(const struct runner *r)
 
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
 {
-    int64_t now =
-        ctl_now(ctl); /* read once: asking the clock for each of 1,000 runners takes long */
-    int trials = 0;
+    struct fleet_share all = { 0 };
 
-    runner_tally(ctl);
-    *n_devices = *n_idle = 0;
-    for (int i = 0; i < ctl->n_runners; i++) {
-        const struct runner *r = ctl->runners[i];
-
-        if (!is_here_at(ctl, r, now) || !runner_is_enabled(r) ||
-            (sig && sig[0] && !str_eq(sig, r->row.numeric_sig)))
-            continue;
-        for (int k = 0; k < r->n_devices; k++) {
-            if (r->devices[k].is_quarantined)
-                continue;
-            (*n_devices)++;
-            *n_idle += r->devices[k].n_leases == 0;
-            trials += r->devices[k].is.max_trials;
-        }
+    count_all(ctl);
+    for (int i = 0; i < ctl->n_classes; i++) {
+        if (!sig || !sig[0] || str_eq(sig, ctl->classes[i].sig))
+            share_add(&all, &ctl->classes[i].sum, 1);
     }
-    CHECK(*n_idle <= *n_devices);
-    return trials;
+    *n_devices = all.devices;
+    *n_idle = all.idle;
+    return all.trials;
+}
+
+static bool command_wants_gpu(const json_t *command)
+{
+    return json_integer_value(json_object_get(command, "gpus")) > 0;
 }
 
 bool device_takes(const struct device *d, const json_t *command)
 {
-    bool wants_gpu = json_integer_value(json_object_get(command, "gpus")) > 0;
-
-    return d->is.commands && str_eq(d->is.kind, "cuda") == wants_gpu;
+    return d->is.commands && str_eq(d->is.kind, "cuda") == command_wants_gpu(command);
 }
 
 bool runner_takes(const struct runner *r, const json_t *command)
@@ -171,17 +311,14 @@ bool runner_takes(const struct runner *r, const json_t *command)
 
 int runner_capacity_command(struct ctl *ctl, const json_t *command)
 {
-    int n = 0;
+    int cpus = 0, gpus = 0;
 
-    for (int i = 0; i < ctl->n_runners; i++) {
-        const struct runner *r = ctl->runners[i];
-
-        if (!runner_is_enabled(r) || !runner_is_here(ctl, r))
-            continue;
-        for (int k = 0; k < r->n_devices; k++)
-            n += !r->devices[k].is_quarantined && device_takes(&r->devices[k], command);
+    count_all(ctl);
+    for (int i = 0; i < ctl->n_classes; i++) {
+        cpus += ctl->classes[i].sum.cpus;
+        gpus += ctl->classes[i].sum.gpus;
     }
-    return n;
+    return command_wants_gpu(command) ? gpus : cpus;
 }
 
 bool runner_blends(const struct runner *r)
@@ -195,11 +332,11 @@ bool runner_blends(const struct runner *r)
 
 bool runner_any_blends(const struct ctl *ctl)
 {
-    bool any = false;
-
-    for (int i = 0; i < ctl->n_runners; i++)
-        any = any || runner_blends(ctl->runners[i]);
-    return any;
+    for (int i = 0; i < ctl->n_runners; i++) {
+        if (runner_blends(ctl->runners[i]))
+            return true;
+    }
+    return false;
 }
 
 /* ---- devices as stored ---- */
@@ -252,6 +389,8 @@ static void quarantine_load(struct ctl *ctl, struct device *d, const json_t *o)
     d->is_on_probation = json_is_true(json_object_get(o, "probation"));
     d->quarantine_ms = MAX(json_integer_value(json_object_get(o, "quarantine_ms")), 0);
     d->quarantined_until = ctl_now(ctl) + MIN(MAX(left, 0), d->quarantine_ms);
+    if (d->is_quarantined)
+        ctl->quarantine_due = MIN(ctl->quarantine_due, d->quarantined_until);
 }
 
 static void devices_load(struct ctl *ctl, struct runner *r)
@@ -288,6 +427,7 @@ int runner_put(struct ctl *ctl, struct runner *r, struct err *err)
     mem_free(r->row.devices);
     r->row.devices = devices_text(ctl, r);
     r->row.last_seen = ctl_wall(ctl);
+    runner_count(ctl, r);
     return store_runner_put(ctl->store, &r->row, err);
 }
 
@@ -302,15 +442,37 @@ static void runner_free(struct runner *r)
     mem_free(r);
 }
 
+/* The caller fills in the row, and then calls index_put if it has an id. */
 static struct runner *runner_add(struct ctl *ctl)
 {
     struct runner *r = mem_zalloc(sizeof *r);
 
     MEM_GROW(ctl->runners, ctl->n_runners, ctl->cap_runners);
     ctl->runners[ctl->n_runners++] = r;
-    ctl->runners_moved = true;
     r->heard_ms = ctl_now(ctl);
+    r->class_at = -1;
     return r;
+}
+
+/* Takes it out of memory; the last one moves to its place. */
+static void runner_drop(struct ctl *ctl, int i)
+{
+    struct runner *r = ctl->runners[i];
+
+    uncount(ctl, r);
+    ctl->runners[i] = ctl->runners[--ctl->n_runners];
+    ctl->runners_moved = true;
+    runner_free(r);
+}
+
+/* No runner counts any more. */
+static void fleet_clear(struct ctl *ctl)
+{
+    for (int i = 0; i < ctl->n_classes; i++)
+        mem_free(ctl->classes[i].sig);
+    ctl->n_classes = ctl->n_here = 0;
+    ctl->here_due = INT64_MIN;
+    ctl->runners_moved = true;
 }
 
 static int on_row(void *arg, struct runner_row *row)
@@ -330,6 +492,7 @@ static int on_row(void *arg, struct runner_row *row)
 int runner_load_all(struct ctl *ctl, struct err *err)
 {
     runner_free_all(ctl);
+    ctl->runners_moved = true;
     return store_runner_each(ctl->store, on_row, ctl, err);
 }
 
@@ -339,6 +502,7 @@ static void live_take(struct runner *now, const struct runner *old)
     CHECK(now->row.id == old->row.id);
     now->heard_ms = old->heard_ms;
     now->n_waits = old->n_waits;
+    now->waits = old->waits;
     for (int k = 0; k < MIN(now->n_devices, old->n_devices); k++) {
         now->devices[k].last_n = old->devices[k].last_n;
         now->devices[k].grant_turn = old->devices[k].grant_turn;
@@ -350,19 +514,23 @@ static void live_take(struct runner *now, const struct runner *old)
 int runner_reload(struct ctl *ctl, struct err *err)
 {
     struct runner **old = ctl->runners;
-    int n_old = ctl->n_runners, cap_old = ctl->cap_runners;
+    int n_old = ctl->n_runners, cap_old = ctl->cap_runners, rc = 0;
 
     ctl->runners = NULL;
     ctl->n_runners = ctl->cap_runners = 0;
-    ctl->runners_moved = true;
-    if (store_runner_each(ctl->store, on_row, ctl, err) < 0) {
-        runner_free_all(ctl);
-        mem_free(ctl->runners);
+    rc = store_runner_each(ctl->store, on_row, ctl, err);
+    if (rc < 0) {
+        struct runner **new = ctl->runners;
+
+        for (int i = 0; i < ctl->n_runners; i++)
+            runner_free(new[i]);
+        mem_free(new);
         ctl->runners = old;
         ctl->n_runners = n_old;
         ctl->cap_runners = cap_old;
         return -1;
     }
+    fleet_clear(ctl);
     for (int i = 0; i < n_old; i++) {
         struct runner *now = runner_find(ctl, old[i]->row.id);
 
@@ -379,7 +547,16 @@ void runner_free_all(struct ctl *ctl)
     for (int i = 0; i < ctl->n_runners; i++)
         runner_free(ctl->runners[i]);
     ctl->n_runners = 0;
-    ctl->runners_moved = true;
+    fleet_clear(ctl);
+}
+
+void runner_fini(struct ctl *ctl)
+{
+    runner_free_all(ctl);
+    mem_free(ctl->runners);
+    mem_free(ctl->classes);
+    idmap_fini(&ctl->runner_at);
+    idmap_fini(&ctl->session_at);
 }
 
 void runner_forget_grants(struct ctl *ctl, bool by_turn)
@@ -400,12 +577,15 @@ void runner_forget_grants(struct ctl *ctl, bool by_turn)
 int runner_tick(struct ctl *ctl, struct err *err)
 {
     int64_t silence = GONE_PERIODS * ctl->conf.lease_ms + ctl->conf.max_wait_ms;
+    int64_t now = ctl_now(ctl);
 
-    runner_tally(ctl);
+    if (now - ctl->runners_swept_ms < SWEEP_MS)
+        return 0;
+    ctl->runners_swept_ms = now;
     for (int i = ctl->n_runners - 1; i >= 0; i--) {
         struct runner *r = ctl->runners[i];
 
-        if (ctl_now(ctl) - r->heard_ms <= silence || r->n_leases > 0)
+        if (now - r->heard_ms <= silence || r->n_leases > 0 || r->n_waits > 0)
             continue;
         ctl_touch_runners(ctl);
         mem_free(r->row.state);
@@ -413,9 +593,7 @@ int runner_tick(struct ctl *ctl, struct err *err)
         if (store_runner_put(ctl->store, &r->row, err) < 0)
             return -1;
         log_info("runner.gone runner=%" PRId64 " name=%s", r->row.id, r->row.name);
-        runner_free(r);
-        ctl->runners[i] = ctl->runners[--ctl->n_runners];
-        ctl->runners_moved = true;
+        runner_drop(ctl, i);
     }
     return 0;
 }
@@ -426,18 +604,19 @@ struct runner *runner_of_session(struct ctl *ctl, int64_t token, const char *ses
                                  struct err *err)
 {
     struct runner_row row = { 0 };
-    struct runner *r = NULL;
+    struct runner *r = find_session(ctl, session);
 
-    for (int i = 0; i < ctl->n_runners; i++) {
-        if (str_eq(ctl->runners[i]->row.session, session))
-            r = ctl->runners[i];
-    }
     if (r)
         return owner_check(&r->row, token, err) < 0 ? NULL : r;
     int rc = store_runner_find(ctl->store, session, &row, err);
     if (rc < 0 || (rc == 1 && owner_check(&row, token, err) < 0)) {
         runner_row_fini(&row);
         return NULL;
+    }
+    r = rc == 1 ? runner_find(ctl, row.id) : NULL;
+    if (r) { /* another session with the same hash hid it */
+        runner_row_fini(&row);
+        return r;
     }
     ctl_touch_runners(ctl);
     r = runner_add(ctl);
@@ -488,6 +667,11 @@ int runner_hello(struct ctl *ctl, struct runner *r, int64_t token, const struct 
         row->first_seen = ctl_wall(ctl);
     devices_take(r, m);
     r->heard_ms = ctl_now(ctl);
-    ctl->runners_moved = true; /* its row may only now get an id */
-    return runner_put(ctl, r, err);
+    if (runner_put(ctl, r, err) < 0)
+        return -1;
+    if (!ctl->runners_moved && idmap_find(&ctl->runner_at, row->id) < 0) {
+        CHECK(ctl->runners[ctl->n_runners - 1] == r); /* only now it has got an id */
+        index_put(ctl, ctl->n_runners - 1);
+    }
+    return 0;
 }

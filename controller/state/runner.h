@@ -28,31 +28,46 @@ struct device {
     int64_t failed[RUNNER_FAILS_MAX]; /* the trials that failed here since one last ended well */
 
     /* The last lease call of this device and its answer. A runner that did not get the answer
-     * repeats the call with the same number and gets the same grant. */
-    int64_t last_n;                    /* number of that call; 0 = there was none */
-    json_t *last_grant;                /* its grant; NULL = it got no work; owned */
+     * repeats the call with the same number and gets the same grant, which is kept until a report
+     * says that it has arrived: ten thousand of them would take 150 MB. */
+    int64_t last_n;     /* number of that call; 0 = there was none */
+    json_t *last_grant; /* its grant; NULL = it got no work, or has this grant; owned */
     int64_t grant_turn, grant_request; /* the turn and the request that made the grant */
 
-    int n_leases; /* true after runner_tally */
+    int n_leases; /* runner_leased */
+};
+
+/* What devices that take work can do together. */
+struct fleet_share {
+    int devices, idle; /* idle: hold no lease */
+    int trials;        /* that they take at once */
+    int cpus, gpus;    /* among them, those that take users' programs */
 };
 
 struct runner {
     struct runner_row row;
     struct device *devices; /* owned */
     int n_devices;
-    int64_t heard_ms; /* monotonic ms of its last lease call or report */
-    int n_leases;     /* true after runner_tally */
-    int n_waits;      /* its lease calls that wait for work (serve/wait.c) */
+    int64_t heard_ms;       /* monotonic ms of its last lease call or report */
+    int n_leases;           /* runner_leased */
+    int n_waits;            /* its lease calls that wait for work; changed by runner_waits alone */
+    struct ctl_wait *waits; /* the newest of these calls (serve/wait.c) */
+
+    /* What this runner adds to its class at present (runner_count). */
+    bool was_here;
+    int class_at; /* its place among the classes of numeric signatures; -1 = it adds nothing */
+    struct fleet_share share;
 };
 
 /* Reads all runners from their rows, except those that are gone, in the place of those in
- * memory. */
+ * memory. The caller then counts their leases (lease_tally); so it does after runner_reload. */
 int runner_load_all(struct ctl *ctl, struct err *err);
 /* The same after something was undone: what is only in memory stays (when each was heard of, its
  * waiting calls, the last grants). On failure nothing changes. */
 int runner_reload(struct ctl *ctl, struct err *err);
 void runner_free_all(struct ctl *ctl);
-/* Forgets runners that were silent for long and hold nothing. */
+void runner_fini(struct ctl *ctl); /* the same, and the lists and indexes themselves */
+/* Forgets runners that were silent for long and hold nothing. It looks once a second. */
 int runner_tick(struct ctl *ctl, struct err *err);
 /* Forgets the grants made in this turn, or only those of this request, because what made them was
  * undone: the runner never got them, and its repeated call is a new one. */
@@ -75,6 +90,16 @@ int runner_hello(struct ctl *ctl, struct runner *r, int64_t token, const struct 
                  struct err *err);
 struct device *runner_device(struct runner *r, const char *id); /* NULL = it has no such device */
 
+/* To be called whenever a change of the runner may change what it adds to runner_capacity, unless
+ * runner_put follows, which does it. */
+void runner_count(struct ctl *ctl, struct runner *r);
+/* A lease of this device came (by 1) or went (-1). Without effect if it is not known. */
+void runner_leased(struct ctl *ctl, int64_t id, const char *device, int by);
+void runner_leases_forget(struct ctl *ctl, struct runner *r); /* NULL = of all */
+/* A lease call of the runner begins to wait (by 1), or ends (-1). */
+void runner_waits(struct ctl *ctl, struct runner *r, int by);
+int runner_here(struct ctl *ctl); /* how many are here */
+
 /* Whether it will take work soon: it was heard of within a lease period, or one of its calls
  * waits. */
 bool runner_is_here(const struct ctl *ctl, const struct runner *r);
@@ -94,8 +119,6 @@ int runner_capacity_command(struct ctl *ctl, const json_t *command);
 bool runner_blends(const struct runner *r);
 bool runner_any_blends(const struct ctl *ctl);
 
-/* Makes n_leases of all runners and devices true. Cheap if no lease changed since the last call. */
-void runner_tally(struct ctl *ctl);
 int runner_put(struct ctl *ctl, struct runner *r, struct err *err); /* writes its row */
 
 #endif

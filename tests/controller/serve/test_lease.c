@@ -1,6 +1,8 @@
 /* test_lease.c - leases, fences, sequences: what a runner may say, and what becomes of it. */
 #include "tests/rig.h"
 
+#include "base/fault.h"
+#include "base/rng.h"
 #include "base/str.h"
 #include "controller/state/lease.h"
 #include "controller/state/quarantine.h"
@@ -583,6 +585,101 @@ static void a_killed_runner_is_no_capacity_after_a_lease(void **state)
     rig_close(&s.r);
 }
 
+/* Whoever comes, asks, waits, works, falls silent, is drained, loses its call or says hello anew with
+ * other devices, and whatever fails meanwhile: rig_counts_check after each step. */
+static void counts_follow_whatever_happens(void **state)
+{
+    enum { RUNNERS = 6 };
+    struct fake f[RUNNERS];
+    struct ctl_wait *waits[RUNNERS] = { 0 };
+    struct waiting w[RUNNERS];
+    int64_t n[RUNNERS] = { 0 };
+    struct rng rng;
+    struct scene s;
+    json_t *out = NULL;
+
+    (void)state;
+    set(&s, "{'name':'s','dataset':'d','target':'y','budget':{'trials':400},'seed':7}", 3);
+    rng_init(&rng, 5, 1);
+    for (int i = 0; i < RUNNERS; i++)
+        fake_open(&f[i], &s.r, (char[]){ 'r', (char)('0' + i), 0 }, 1 + i % 3);
+    for (int step = 0; step < 1500; step++) {
+        int i = (int)rng_below(&rng, RUNNERS);
+        struct fake *a = &f[i];
+
+        if (waits[i] && w[i].calls > 0) /* answered; if trials came with it, they are forgotten */
+            waits[i] = NULL;
+        switch (rng_below(&rng, 10)) {
+        case 0:
+            rig_pass(&s.r, rng_below(&rng, 2 * RIG_LEASE_MS));
+            break;
+        case 1:
+            RIG_CALL(&s.r,
+                     ctl_runner_act(s.r.ctl, a->id, step % 2 ? "drain" : "enable", &out, &rig_err));
+            json_decref(out);
+            out = NULL;
+            break;
+        case 2:
+            if (waits[i] && w[i].calls == 0)
+                ctl_runner_lease_cancel(s.r.ctl, waits[i]);
+            waits[i] = NULL;
+            rig_turn(&s.r);
+            break;
+        case 3:
+            a->n = n[i] = MAX(a->n, n[i]) + 1;
+            if (!waits[i])
+                waits[i] = wait_for(&s, a, n[i], &w[i]);
+            break;
+        case 4:
+            (void)RIG_CALL(&s.r, quarantine_failed(s.r.ctl, a->id, "cpu0", step, &rig_err));
+            break;
+        case 5:
+            fake_open(a, &s.r, (char[]){ 'r', (char)('0' + i), 0 }, 1 + (int)rng_below(&rng, 4));
+            a->n = n[i];
+            break;
+        case 6:
+            fault_arm(1 + (int)rng_below(&rng, 6));
+            (void)RIG_CALL(&s.r, ctl_runner_act(s.r.ctl, a->id, "enable", &out, &rig_err));
+            fault_disarm();
+            json_decref(out);
+            out = NULL;
+            break;
+        default:
+            if (a->n_trials > 0)
+                (void)fake_step(a, (int)rng_below(&rng, (uint32_t)a->n_trials));
+            else if (!waits[i])
+                fake_ask(a), n[i] = a->n;
+        }
+    }
+    for (int i = 0; i < RUNNERS; i++) {
+        if (waits[i] && w[i].calls == 0)
+            ctl_runner_lease_cancel(s.r.ctl, waits[i]);
+    }
+    rig_close(&s.r);
+}
+
+/* A grant whose arrival was reported is not kept; one that may be lost is given again. */
+static void a_grant_is_kept_until_its_arrival_is_reported(void **state)
+{
+    struct scene s;
+    struct device *d = NULL;
+    json_t *first = NULL, *again = NULL;
+
+    (void)state;
+    set(&s, SPEC, 2);
+    first = fake_ask_raw(&s.a, 1, 2);
+    again = fake_ask_raw(&s.a, 1, 2);
+    assert_true(json_equal(first, again));
+    json_decref(first);
+    json_decref(again);
+    d = &runner_find(s.r.ctl, s.a.id)->devices[0];
+    assert_non_null(d->last_grant);
+    s.a.asked = 1;
+    (void)renew(&s.a);
+    assert_null(d->last_grant);
+    rig_close(&s.r);
+}
+
 /* ---- hostile bodies ---- */
 
 static void hostile_reports_change_nothing(void **state)
@@ -699,6 +796,8 @@ int main(void)
         cmocka_unit_test(a_waiting_call_is_woken_by_work),
         cmocka_unit_test(a_waiting_call_is_answered_none_when_its_time_is_over),
         cmocka_unit_test(a_killed_runner_is_no_capacity_after_a_lease),
+        cmocka_unit_test(counts_follow_whatever_happens),
+        cmocka_unit_test(a_grant_is_kept_until_its_arrival_is_reported),
         cmocka_unit_test(hostile_reports_change_nothing),
         cmocka_unit_test(messages_that_contradict_the_trial_are_refused),
         cmocka_unit_test(a_final_without_a_score_fails_the_trial),
