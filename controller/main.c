@@ -37,6 +37,7 @@ int controller_main(int argc, char **argv);
 int controller_restore(int argc, char **argv);
 
 enum {
+    LOG_MS = 250,       /* how often is asked whether the log has grown */
     LINGER_MS = 200,    /* between the end and the closing of connections, for the last answers */
     PARTING_MS = 20,    /* the same when the parent has ended, which has all its answers */
     POOL_THREADS = 3,   /* two may do long work, such as importance, while one makes suggestions */
@@ -59,7 +60,7 @@ struct daemon {
     struct web *web;
     struct pools *pools; /* NULL = none are configured */
     struct loop_watch *parent;
-    struct loop_timer *collect, *checkpoint, *linger, *watchdog;
+    struct loop_timer *collect, *checkpoint, *log, *linger, *watchdog;
 };
 
 /* ---- options ---- */
@@ -295,6 +296,11 @@ static void on_checkpoint(void *arg)
     housekeep_checkpoint(((struct daemon *)arg)->ctl);
 }
 
+static void on_log(void *arg)
+{
+    housekeep_log(((struct daemon *)arg)->ctl);
+}
+
 /* The loop still turns. */
 static void on_watchdog(void *arg)
 {
@@ -387,6 +393,7 @@ static int start(struct daemon *d, struct err *err)
     d->collect = loop_timer_new(d->loop, d->conf.collect_ms, d->conf.collect_ms, on_collect, d);
     d->checkpoint =
         loop_timer_new(d->loop, d->conf.checkpoint_ms, d->conf.checkpoint_ms, on_checkpoint, d);
+    d->log = loop_timer_new(d->loop, LOG_MS, LOG_MS, on_log, d);
     started(d);
     return 0;
 }
@@ -396,6 +403,7 @@ static void finish(struct daemon *d)
     loop_watch_free(d->parent);
     loop_timer_free(d->collect);
     loop_timer_free(d->checkpoint);
+    loop_timer_free(d->log);
     loop_timer_free(d->linger);
     loop_timer_free(d->watchdog);
     web_free(d->web);

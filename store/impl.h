@@ -55,6 +55,7 @@ struct store {
     bool is_sync_apart; /* commits do not wait for the disk (store_sync_apart) */
     sqlite3_file *log;  /* then: what store_sync syncs; owned by the connection */
     int64_t journal_committed, journal_durable; /* journal_last after these commits */
+    int log_pages, log_folded; /* of the log: pages in it; how many when it was last to be moved */
     /* Blobs whose rows were dropped. Their files are removed in a later turn (blob_row.c). */
     struct blob_gone *gone;
     int n_gone, cap_gone;

@@ -95,6 +95,8 @@ out:
     return rc < 0 ? err_wrap(err, "backup to %s", path) : 0;
 }
 
+enum { PASSES = 5 };
+
 int store_wal_checkpoint(const char *dir, struct err *err)
 {
     size_t size = strlen(dir) + 16;
@@ -109,11 +111,12 @@ int store_wal_checkpoint(const char *dir, struct err *err)
      * its checkpoint would do nothing and report success. */
     if (db && db_setup_i64(db, SETUP_READ_VERSION, &version, err) == 0) {
         /* PASSIVE does not wait for readers; pages that one still needs are left for the next
-         * checkpoint. */
-        int step = FAULT("store.checkpoint")
-                       ? SQLITE_IOERR
-                       : sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+         * checkpoint. The log begins again only when all of it was moved, and meanwhile more may
+         * have been written: that little is moved at once, too. */
+        int step = FAULT("store.checkpoint") ? SQLITE_IOERR : SQLITE_OK, in_log = 1, moved = 0;
 
+        for (int i = 0; i < PASSES && step == SQLITE_OK && moved < in_log; i++)
+            step = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &moved);
         rc = step == SQLITE_OK ? 0 : db_fail(db, step, err);
     }
     sqlite3_close(db);

@@ -77,6 +77,8 @@ void savepoint_undo(struct savepoint *sp);
 /* Moves committed pages from the log into the database file. It uses a connection of its own, so
  * that a pool thread can do this slow work beside the loop. */
 int store_wal_checkpoint(const char *dir, struct err *err);
+/* True once for each 32 MiB by which the log has grown: then it is time for that. */
+bool store_log_grown(struct store *s);
 int64_t store_db_bytes(const struct store *s);
 
 /* One hash over all rows in the order of their keys, without the columns that hold times. It is

@@ -28,6 +28,7 @@ static void wal_done(void *arg)
 {
     struct wal_job *j = arg;
 
+    j->ctl->is_folding = false;
     if (j->rc < 0)
         log_warn("wal.checkpoint err=\"%s\"", j->err.text);
     mem_free(j->dir);
@@ -70,10 +71,21 @@ void housekeep_check_database(struct ctl *ctl)
 
 void housekeep_checkpoint(struct ctl *ctl)
 {
-    struct wal_job *j = mem_zalloc(sizeof *j);
+    struct wal_job *j = NULL;
 
+    if (ctl->is_folding)
+        return;
+    ctl->is_folding = true;
+    j = mem_zalloc(sizeof *j);
+    j->ctl = ctl;
     j->dir = mem_strdup(ctl->conf.data_dir);
     loop_pool_submit(ctl->loop, wal_work, wal_done, j);
+}
+
+void housekeep_log(struct ctl *ctl)
+{
+    if (!ctl->is_folding && store_log_grown(ctl->store))
+        housekeep_checkpoint(ctl);
 }
 
 void housekeep_collect(struct ctl *ctl)

@@ -12,5 +12,7 @@ void housekeep_collect(struct ctl *ctl);
 void housekeep_check_database(struct ctl *ctl);
 /* Moves what is in the write-ahead log into the database file, on the pool. */
 void housekeep_checkpoint(struct ctl *ctl);
+/* The same if the log has grown much since it was done last. */
+void housekeep_log(struct ctl *ctl);
 
 #endif

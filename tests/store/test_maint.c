@@ -4,6 +4,7 @@
 
 #include "base/fault.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <fcntl.h>
@@ -164,6 +165,34 @@ static void a_checkpoint_empties_the_log_for_reuse(void **state)
     (void)state;
 }
 
+/* The log is moved when 32 MiB have come: that is told once for each, and again after it has begun anew. */
+static void a_log_that_grows_asks_to_be_moved(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    enum { MIB = 1 << 20 };
+    char *text = mem_alloc(MIB + 1);
+    int asked = 0;
+
+    text[MIB] = '\0';
+    for (int i = 0; i < 80; i++) {
+        memset(text, 'a' + i % 26, MIB); /* pages that do not change are not written */
+        assert_int_equal(store_meta_put(r->store, "much", text, NULL), 0);
+        store_rig_commit(r);
+        if (!store_log_grown(r->store))
+            continue;
+        asked++;
+        assert_true(i >= 25); /* a page of the log holds 4 KiB and a head */
+        assert_false(store_log_grown(r->store));
+        assert_int_equal(store_wal_checkpoint(r->data, NULL), 0);
+    }
+    assert_int_equal(asked, 2);
+    /* it began anew twice, so it never held much more than that */
+    assert_true(store_db_bytes(r->store) < 50 * MIB);
+    mem_free(text);
+    store_rig_free(r);
+    (void)state;
+}
+
 static void damage_is_found(void **state)
 {
     struct store_rig *r = store_rig_new();
@@ -309,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_backup_that_fails_leaves_no_file),
         cmocka_unit_test(backups_and_checkpoints_run_on_another_thread_while_the_loop_writes),
         cmocka_unit_test(a_checkpoint_empties_the_log_for_reuse),
+        cmocka_unit_test(a_log_that_grows_asks_to_be_moved),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(the_digest_knows_facts_and_not_times),
         cmocka_unit_test(the_shell_reads),
