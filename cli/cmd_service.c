@@ -185,7 +185,36 @@ static void find_temp(struct finding *f)
         snprintf(f->mend, sizeof(f->mend), "set TMPDIR to a folder you own");
 }
 
-static void find_server(struct finding *f, const struct cli_common *common)
+/* How many runners fit: told for the door that has least room left. */
+static void find_room(struct finding *f, const json_t *health)
+{
+    const json_t *doors = json_object_get(health, "connections"), *door = NULL;
+    const char *name = NULL, *least = NULL;
+    json_int_t open = 0, most = 0;
+
+    json_object_foreach((json_t *)doors, name, door)
+    {
+        json_int_t n = json_integer_value(json_object_get(door, "open")),
+                   m = json_integer_value(json_object_get(door, "most"));
+
+        if (!least || m - n < most - open)
+            least = name, open = n, most = m;
+    }
+    *f = (struct finding){ .what = "connections", .is_optional = true };
+    f->ok = least && open < most / 10 * 9;
+    if (!least)
+        snprintf(f->result, sizeof(f->result), "not known: no controller answers");
+    else
+        snprintf(f->result, sizeof(f->result),
+                 "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                 " in use (%s); a runner takes one, and one for each device that waits",
+                 open, most, str_eq(least, "tcp") ? "TCP" : "Unix socket");
+    if (least && !f->ok)
+        snprintf(f->mend, sizeof(f->mend),
+                 "raise max_connections and the controller's limit of open files (LimitNOFILE)");
+}
+
+static void find_server(struct finding *f, struct finding *room, const struct cli_common *common)
 {
     struct err err = { 0 };
     json_t *health = NULL;
@@ -202,6 +231,7 @@ static void find_server(struct finding *f, const struct cli_common *common)
     if (!f->ok)
         snprintf(f->mend, sizeof(f->mend),
                  "assay serve  (not needed by 'assay fit' and 'assay run')");
+    find_room(room, health);
     json_decref(health);
     client_free(c);
 }
@@ -248,7 +278,7 @@ int cmd_backup(const struct cmd *cmd, int argc, char **argv)
 int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
 {
     struct call_opts o = { 0 };
-    struct finding all[5];
+    struct finding all[6];
     const char *op[CLI_MAX_OPERANDS];
     json_t *doc = json_array();
     int n = 0, bad = 0,
@@ -260,7 +290,7 @@ int cmd_doctor(const struct cmd *cmd, int argc, char **argv)
     find_gpu(&all[1]);
     find_cuda(&all[2]);
     find_temp(&all[3]);
-    find_server(&all[4], &o.common);
+    find_server(&all[4], &all[5], &o.common);
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         const struct finding *f = &all[i];
         bad += !f->ok && !f->is_optional;

@@ -26,7 +26,7 @@ const struct conf_opt ctl_opts[] = {
     { "checkpoint_ms", CONF_DURATION_MS, AT(checkpoint_ms), "60s",         1000, 86400000,  "how often the write-ahead log is folded into the database" },
     { "blob_age_ms", CONF_DURATION_MS, AT(blob_age_ms),  "1h",             0,    864000000, "how long an uploaded file is kept before something names it" },
     { "max_trials",  CONF_I64,         AT(max_trials),   "1000000",        1,    10000000,  "most trials of one study" },
-    { "max_connections", CONF_I64,     AT(max_connections), "4096",        8,    65536,     "connections at each door (Unix socket, TCP); further ones wait in the kernel's queue" },
+    { "max_connections", CONF_I64,     AT(max_connections), "32768",       8,    1 << 20,   "connections with a token at each door (Unix socket, TCP), as far as the limit of open files allows; a request over it is answered 503" },
     { "max_inflight", CONF_BYTES,      AT(max_inflight), "64MiB",          1 << 20, INT64_C(1) << 40, "bytes of unfinished request bodies at each door; over it the largest is answered 503" },
     { "disk_quota", CONF_BYTES,        AT(disk_quota),   "0",              0,    INT64_C(1) << 60, "bytes that all files may take; 0 = the disk, less a twentieth (at most 1 GiB) for the database" },
     { "token_quota", CONF_BYTES,       AT(token_quota),  "64GiB",          0,    INT64_C(1) << 60, "bytes that the tables of one token may take; 0 = no limit" },

@@ -18,11 +18,48 @@
 
 enum { METRICS_MAX = 4 << 20 };
 
+static const char *const door_names[] = { [HTTP_UNIX] = "unix", [HTTP_TCP] = "tcp" };
+
+/* How many connections each door has, and how many with a token it takes. */
+static json_t *doors_json(const struct web *web)
+{
+    json_t *out = json_object();
+
+    for (int at = HTTP_UNIX; at <= HTTP_TCP; at++) {
+        int64_t open = 0, room = http_server_room(web->http, (enum http_door)at, &open);
+
+        if (room)
+            json_object_set_new(
+                out, door_names[at],
+                json_pack("{s:I, s:I}", "open", (json_int_t)open, "most", (json_int_t)room));
+    }
+    return out;
+}
+
 static int health(struct web_req *r, struct err *err)
 {
     json_t *out = NULL;
 
-    return ctl_health(r->ctl, &out, err) < 0 ? -1 : web_json(r, 200, out);
+    if (ctl_health(r->ctl, &out, err) < 0)
+        return -1;
+    json_object_set_new(out, "connections", doors_json(r->web));
+    return web_json(r, 200, out);
+}
+
+static int doors_metrics(const struct web *web, struct buf *out, struct err *err)
+{
+    if (buf_addf(out, err,
+                 "# HELP assay_http_connections_max Connections with a token that a door takes.\n"
+                 "# TYPE assay_http_connections_max gauge\n") < 0)
+        return -1;
+    for (int at = HTTP_UNIX; at <= HTTP_TCP; at++) {
+        int64_t open = 0, room = http_server_room(web->http, (enum http_door)at, &open);
+
+        if (room && buf_addf(out, err, "assay_http_connections_max{door=\"%s\"} %" PRId64 "\n",
+                             door_names[at], room) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int web_metrics(const struct web *web, struct buf *out, struct err *err)
@@ -39,7 +76,7 @@ static int web_metrics(const struct web *web, struct buf *out, struct err *err)
                      web->answers[c]) < 0)
             return -1;
     }
-    return 0;
+    return doors_metrics(web, out, err);
 }
 
 static int metrics(struct web_req *r, struct err *err)

@@ -146,9 +146,22 @@ const char *conn_header(const struct conn *c, const char *name)
     return c->text ? head_find(&c->head, name) : NULL;
 }
 
-void conn_know(struct conn *c, bool is_known)
+bool conn_know(struct conn *c, bool is_known)
 {
-    gate_know(&c->group->gate, &c->guest, is_known || c->group->conf.is_local);
+    bool is_place = gate_know(&c->group->gate, &c->guest, is_known || c->group->conf.is_local);
+
+    c->group->shed[GATE_FULL] += !is_place;
+    return is_place;
+}
+
+int64_t conn_places(const struct conn *c)
+{
+    return c->group->conf.limits.guests;
+}
+
+void conn_end_after(struct conn *c)
+{
+    c->is_closing = true;
 }
 
 bool conn_is_known(const struct conn *c)

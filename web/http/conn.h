@@ -87,8 +87,12 @@ void conn_attach(struct conn *c, void *request);
 void conn_body_max(struct conn *c, int64_t max); /* a longer body is answered 413 */
 bool conn_is_known(const struct conn *c);
 const char *conn_header(const struct conn *c, const char *name); /* NULL = the request has none */
-void conn_know(struct conn *c, bool is_known); /* this request did or did not show a valid token */
-void conn_body_drop(struct conn *c);           /* the body that on_body gave is needed no more */
+/* This request did or did not show a valid token. False = it did, but known connections have taken
+ * all places of the door (conn_places). */
+bool conn_know(struct conn *c, bool is_known);
+int64_t conn_places(const struct conn *c);
+void conn_end_after(struct conn *c); /* the connection closes after the answer */
+void conn_body_drop(struct conn *c); /* the body that on_body gave is needed no more */
 /* on_left is called once when the client hangs up before the answer is sent. */
 void conn_watch(struct conn *c);
 

@@ -1,6 +1,6 @@
 /* door.c - see door.h. When many connections arrive at once, they are accepted over several turns
  * of the loop, so that the connections that are already there keep being served. What cannot be
- * accepted for lack of room waits in the kernel's queue. Connections that are refused are only
+ * accepted for lack of descriptors waits in the kernel's queue. Connections that are refused are only
  * counted, and one line a second reports how many and why: an attack must not fill the log. */
 #include "web/http/door.h"
 
@@ -62,11 +62,6 @@ static void on_accept(evutil_socket_t listen_fd, short what, void *arg)
         struct conn *c = NULL;
         int fd = -1;
 
-        if (gate_is_full(&d->group.gate)) {
-            log_warn("web.full door=%s connections=%" PRId64, d->name, door_count(d));
-            pause_set(d, true);
-            return;
-        }
         fd = accept4(listen_fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
             return;
@@ -91,8 +86,8 @@ static void shed_tell(struct door *d)
 {
     for (int i = 0; i < GATE_REASONS; i++) {
         if (d->group.shed[i] > 0)
-            log_warn("web.shed door=%s connections=%" PRId64 " why=\"%s\"", d->name,
-                     d->group.shed[i], gate_reason_text[i]);
+            log_warn("web.shed door=%s refused=%" PRId64 " open=%" PRId64 " why=\"%s\"", d->name,
+                     d->group.shed[i], door_count(d), gate_reason_text[i]);
         d->group.shed[i] = 0;
     }
 }
@@ -115,16 +110,15 @@ static void on_sweep(void *arg)
     conn_settle(&d->group);
     shed_tell(d);
     memory_give_back(d);
-    if (!gate_is_full(&d->group.gate))
-        pause_set(d, false);
+    pause_set(d, false);
 }
 
 static void on_freed(struct conn_group *g)
 {
     struct door *d = (struct door *)g;
 
-    if (d->is_paused && !gate_is_full(&g->gate))
-        /* At once: a connection may wait for this place in the kernel's queue. */
+    if (d->is_paused)
+        /* At once: a connection may wait for this descriptor in the kernel's queue. */
         loop_timer_again(d->timer, 0);
 }
 

@@ -17,6 +17,7 @@ const char *const gate_reason_text[GATE_REASONS] = {
     [GATE_BYTES] = "unfinished bodies over the budget",
     [GATE_STRANGERS] = "connections without a token",
     [GATE_ADDRESS] = "connections without a token of one address",
+    [GATE_FULL] = "all places are taken: raise max_connections, or the limit of open files",
 };
 
 static void list_add(struct guest_list *list, struct guest *guest)
@@ -79,7 +80,7 @@ void gate_enter(struct gate *g, struct guest *guest, uint64_t address, bool is_k
 {
     CHECK(guest->kind == GUEST_OUTSIDE);
     *guest = (struct guest){ .address = address, .since_ms = now_ms };
-    kind_set(g, guest, is_known ? GUEST_KNOWN : GUEST_STRANGER);
+    kind_set(g, guest, is_known && !gate_is_full(g) ? GUEST_KNOWN : GUEST_STRANGER);
 }
 
 void gate_leave(struct gate *g, struct guest *guest)
@@ -99,12 +100,16 @@ bool gate_part(struct gate *g, struct guest *guest)
     return g->lists[GUEST_LEAVING].n <= g->limits.leaving;
 }
 
-void gate_know(struct gate *g, struct guest *guest, bool is_known)
+bool gate_know(struct gate *g, struct guest *guest, bool is_known)
 {
     enum guest_kind kind = is_known ? GUEST_KNOWN : GUEST_STRANGER;
 
-    if (guest->kind != kind && (guest->kind == GUEST_KNOWN || guest->kind == GUEST_STRANGER))
-        kind_set(g, guest, kind);
+    if (guest->kind == kind || (guest->kind != GUEST_KNOWN && guest->kind != GUEST_STRANGER))
+        return true;
+    if (is_known && gate_is_full(g))
+        return false;
+    kind_set(g, guest, kind);
+    return true;
 }
 
 void gate_bytes(struct gate *g, struct guest *guest, int64_t bytes)
@@ -155,8 +160,7 @@ struct guest *gate_excess(const struct gate *g, int64_t now_ms, enum gate_reason
         return largest_of(&g->lists[GUEST_KNOWN], largest_of(&g->lists[GUEST_STRANGER], NULL));
     }
     *why = GATE_STRANGERS;
-    if (g->lists[GUEST_STRANGER].n > g->limits.strangers ||
-        (gate_count(g) > g->limits.guests && g->lists[GUEST_STRANGER].n > 0))
+    if (g->lists[GUEST_STRANGER].n > g->limits.strangers)
         return oldest_of_most(g);
     guest = over_address(g, now_ms);
     *why = GATE_ADDRESS;

@@ -3,9 +3,12 @@
  *
  * A guest is one connection. It enters as a *stranger*, and is *known* once one of its requests has
  * shown a valid token; at the Unix socket every guest is known from the start. A wrong token makes
- * it a stranger again. Strangers share a small part of the door, and each address has a still
- * smaller share. When a limit is exceeded, the oldest stranger of the address with most strangers
- * must leave. A newcomer therefore always gets in.
+ * it a stranger again. Strangers have few places of their own, and each address a still smaller
+ * share of them. When a limit is exceeded, the oldest stranger of the address with most strangers
+ * must leave. A newcomer therefore always gets in, and may ask what needs no token.
+ *
+ * When all places of known guests are taken, a guest with a valid token stays a stranger, and its
+ * request is refused with the reason.
  *
  * The bytes of unfinished requests have a budget. When it is exceeded, the guest that holds most of
  * them must leave, not the one that came last.
@@ -19,8 +22,8 @@
 #include <stdint.h>
 
 struct gate_limits {
-    int64_t guests;    /* connections */
-    int64_t strangers; /* connections that have shown no valid token, of all addresses together */
+    int64_t guests;    /* connections that have shown a valid token */
+    int64_t strangers; /* those that have not, of all addresses together */
     int64_t strangers_per_address;
     int64_t bytes;   /* of unfinished requests, of all guests together */
     int64_t leaving; /* connections that were refused, and still read the reason */
@@ -50,7 +53,8 @@ struct gate {
     int64_t bytes;
 };
 
-enum gate_reason { GATE_BYTES, GATE_STRANGERS, GATE_ADDRESS, GATE_REASONS };
+/* GATE_FULL: all places of known guests are taken. gate_excess never gives it. */
+enum gate_reason { GATE_BYTES, GATE_STRANGERS, GATE_ADDRESS, GATE_FULL, GATE_REASONS };
 extern const char *const gate_reason_text[GATE_REASONS];
 
 void gate_init(struct gate *g, const struct gate_limits *limits);
@@ -61,12 +65,13 @@ void gate_leave(struct gate *g, struct guest *guest); /* may be called twice */
 /* The guest was refused: it no longer counts for places and bytes, but may read the reason. False =
  * too many do that already: the connection must be closed at once. */
 bool gate_part(struct gate *g, struct guest *guest);
-void gate_know(struct gate *g, struct guest *guest, bool is_known);
+/* False = it has a token, but there is no place for it. */
+bool gate_know(struct gate *g, struct guest *guest, bool is_known);
 /* The guest's unfinished request holds so many bytes now. */
 void gate_bytes(struct gate *g, struct guest *guest, int64_t bytes);
 /* The guest that must leave next, and why; NULL when all limits are kept. */
 struct guest *gate_excess(const struct gate *g, int64_t now_ms, enum gate_reason *why);
-/* True when known guests have taken all places: no more connections should be accepted. */
+/* True when known guests have taken all their places. */
 bool gate_is_full(const struct gate *g);
 int64_t gate_count(const struct gate *g); /* without those that were refused */
 

@@ -15,37 +15,83 @@
 #include <unistd.h>
 
 /* DESCRIPTORS_KEPT: what the database, stored files, pipes and the loop need beside the
- * connections. */
-enum { DOORS = 2, DESCRIPTORS_KEPT = 512 };
+ * connections.
+ * STRANGERS_LEAST, _MOST: bounds of the places for connections without a token. They are an eighth
+ * of the others, because when the controller starts again all runners connect at once, and each is a
+ * stranger until its first request has arrived. */
+enum {
+    DOORS = 2,
+    DESCRIPTORS_KEPT = 512,
+    CONNECTIONS = 32768,
+    STRANGERS_LEAST = 512,
+    STRANGERS_MOST = 2048
+};
 
 struct http_server {
     struct http_conf conf;
     struct listen_address address; /* empty without TCP */
     struct tls *tls;               /* of TCP; NULL = TCP is not encrypted */
     struct door *doors[DOORS];     /* the Unix socket, TCP; NULL = not there */
+    int64_t guests[DOORS];         /* connections that may show a token there */
     bool socket_is_ours;           /* its file is removed at the end */
 };
 
-/* Each connection takes a descriptor. A quarter more are allowed for those that are leaving. */
-static int64_t connections_that_fit(int64_t wanted)
+static int64_t strangers_of(const struct http_conf *conf, int64_t guests)
+{
+    int64_t most = conf->max_strangers > 0 ? conf->max_strangers
+                                           : MIN(MAX(guests / 8, STRANGERS_LEAST), STRANGERS_MOST);
+
+    return MIN(most, MAX(guests / 4, 1));
+}
+
+/* Each connection takes a descriptor. As many strangers may be there, and as many again that are
+ * leaving. */
+static int64_t descriptors_of(const struct http_conf *conf, int64_t guests)
+{
+    return guests + 2 * strangers_of(conf, guests);
+}
+
+/* Raises the limit of open files as far as that is allowed, and returns it. */
+static int64_t descriptors_raise(int64_t need)
 {
     struct rlimit limit = { 0 };
-    int64_t need = DOORS * (wanted + wanted / 4) + DESCRIPTORS_KEPT;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return wanted;
+        return need;
     if (limit.rlim_cur < (rlim_t)need) {
         limit.rlim_cur = MIN(limit.rlim_max, (rlim_t)need);
         (void)!setrlimit(RLIMIT_NOFILE, &limit);
         (void)getrlimit(RLIMIT_NOFILE, &limit);
     }
-    if (limit.rlim_cur >= (rlim_t)need)
-        return wanted;
-    wanted = MAX(((int64_t)limit.rlim_cur - DESCRIPTORS_KEPT) * 2 / 5, 8);
-    log_warn("web.descriptors limit=%lld connections=%lld note=\"raise the limit of open files for "
-             "more\"",
-             (long long)limit.rlim_cur, (long long)wanted);
-    return wanted;
+    return (int64_t)MIN(limit.rlim_cur, (rlim_t)INT32_MAX);
+}
+
+static int64_t guests_that_fit(const struct http_conf *conf, int64_t descriptors)
+{
+    int64_t guests = MIN(conf->max_connections, MAX(descriptors, 8));
+
+    while (guests > 8 && descriptors_of(conf, guests) > descriptors)
+        guests -= guests / 64 + 1;
+    return MAX(guests, 8);
+}
+
+/* How many connections each door takes. Where the limit of open files is too small for all that are
+ * wanted, the Unix socket gets a quarter of it, because its clients are on one machine. */
+static void rooms_make(struct http_server *http, bool has_unix, bool has_tcp)
+{
+    const struct http_conf *conf = &http->conf;
+    int64_t need = (has_unix + has_tcp) * descriptors_of(conf, conf->max_connections);
+    int64_t limit = descriptors_raise(need + DESCRIPTORS_KEPT);
+    int64_t room = MAX(limit - DESCRIPTORS_KEPT, limit / 2);
+    int64_t local = !has_unix ? 0 : !has_tcp ? room : room >= need ? need / 2 : room / 4;
+
+    http->guests[0] = has_unix ? guests_that_fit(conf, local) : 0;
+    http->guests[1] = has_tcp ? guests_that_fit(conf, room - local) : 0;
+    if (room < need)
+        log_info("web.room unix=%lld tcp=%lld wanted=%lld note=\"the limit of open files is %lld: "
+                 "raise it (ulimit -Hn, LimitNOFILE) for more connections\"",
+                 (long long)http->guests[0], (long long)http->guests[1],
+                 (long long)conf->max_connections, (long long)limit);
 }
 
 static void conf_take(struct http_conf *to, const struct http_conf *from)
@@ -56,10 +102,7 @@ static void conf_take(struct http_conf *to, const struct http_conf *from)
     to->tls_cert = mem_strdup(from->tls_cert);
     to->tls_key = mem_strdup(from->tls_key);
     if (to->max_connections <= 0)
-        to->max_connections = 4096;
-    to->max_connections = connections_that_fit(to->max_connections);
-    if (to->max_strangers <= 0)
-        to->max_strangers = 512;
+        to->max_connections = CONNECTIONS;
     if (to->max_strangers_per_address <= 0)
         to->max_strangers_per_address = 32;
     if (to->max_inflight_bytes <= 0)
@@ -89,9 +132,9 @@ static struct door *door_open(const struct http_server *http, struct loop *loop,
                               bool is_local, const struct conn_hooks *hooks, void *owner)
 {
     const struct http_conf *conf = &http->conf;
-    int64_t strangers = MIN(conf->max_strangers, MAX(conf->max_connections / 4, 1));
+    int64_t guests = http->guests[is_local ? 0 : 1], strangers = strangers_of(conf, guests);
     struct conn_conf c = {
-        .limits = { .guests = conf->max_connections,
+        .limits = { .guests = guests,
                     .strangers = strangers,
                     .strangers_per_address = conf->max_strangers_per_address,
                     .bytes = conf->max_inflight_bytes,
@@ -145,6 +188,7 @@ struct http_server *http_server_new(struct loop *loop, const struct http_conf *c
     conf_take(&http->conf, conf);
     if (inherit_sockets(&unix_fd, &tcp_fd, err) < 0)
         goto fail;
+    rooms_make(http, conf->socket_path || unix_fd >= 0, conf->listen || tcp_fd >= 0);
     if ((conf->socket_path || unix_fd >= 0) &&
         unix_open(http, loop, unix_fd, hooks, owner, err) < 0)
         goto fail;
@@ -215,4 +259,10 @@ int64_t http_server_count(const struct http_server *http)
     for (int i = 0; i < DOORS; i++)
         n += http->doors[i] ? door_count(http->doors[i]) : 0;
     return n;
+}
+
+int64_t http_server_room(const struct http_server *http, enum http_door at, int64_t *open)
+{
+    *open = http->doors[at] ? door_count(http->doors[at]) : 0;
+    return http->doors[at] ? http->guests[at] : 0;
 }

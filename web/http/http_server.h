@@ -24,10 +24,11 @@ struct http_conf {
     /* Files of the certificate chain and of its private key (tls.h): TCP is TLS then. Both or
      * neither. */
     const char *tls_cert, *tls_key;
-    /* Connections at each door; default 4096. When all of them have shown a token, further ones
-     * wait in the kernel's queue. */
+    /* Connections at each door that have shown a token; default 32768, or as many as the limit of
+     * open files allows. A request that would be one more is answered 503. */
     int64_t max_connections;
-    /* Connections at a door without a valid token; default 512, and at most a quarter of all. */
+    /* Connections at a door without a valid token, beside those; default an eighth, but 512 to
+     * 2048, and at most a quarter. */
     int64_t max_strangers;
     /* The same from one address; default 32. An IPv6 /64 network counts as one address. */
     int64_t max_strangers_per_address;
@@ -65,5 +66,9 @@ const char *http_server_pin(const struct http_server *http);
 const char *http_server_beyond(const struct http_server *http);
 int http_server_port(const struct http_server *http);      /* 0 without a TCP listener */
 int64_t http_server_count(const struct http_server *http); /* open connections */
+enum http_door { HTTP_UNIX, HTTP_TCP };
+/* How many connections with a token this door takes; 0 = it is not there. *open: how many are
+ * open. */
+int64_t http_server_room(const struct http_server *http, enum http_door at, int64_t *open);
 
 #endif

@@ -22,8 +22,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Connections that the kernel keeps for us until they are accepted. */
-enum { BACKLOG = 512 };
+/* Connections that the kernel keeps for us until they are accepted, at most as many as its own
+ * net.core.somaxconn. After a restart thousands of runners may come within a second. */
+enum { BACKLOG = 4096 };
 
 /* The folder of the socket must not be writable by others, because they could put another socket in
  * its place. */

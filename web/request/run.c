@@ -206,13 +206,29 @@ static void run(struct web_req *r, const char *uri)
     web_finish(r, writes);
 }
 
-static bool admit(struct web_req *r, const char *uri)
+/* Takes a place at the door for who has shown a token: 0; -1 = there is none. What needs no token is
+ * answered nevertheless, so that a full controller can be watched. */
+static int place_take(struct web_req *r, struct conn *c, struct err *err)
+{
+    if (r->who.role == CTL_NOBODY || conn_know(c, true) || r->route->flags & WEB_OPEN)
+        return 0;
+    conn_end_after(c);
+    return err_set(err, ERR_BUSY,
+                   "all %lld connections that this controller takes here are in use: raise "
+                   "max_connections, or its limit of open files (docs/SCALE.md)",
+                   (long long)conn_places(c));
+}
+
+static bool admit(struct web_req *r, struct conn *c, const char *uri)
 {
     struct err err = { 0 };
+    bool is_prepared = prepare(r, uri, &err) == 0;
 
-    if (prepare(r, uri, &err) == 0)
+    if (is_prepared && place_take(r, c, &err) == 0)
         return true;
     refuse(r, &err);
+    if (!is_prepared && (r->who.role != CTL_NOBODY || r->answer.status == 401))
+        (void)conn_know(c, r->who.role != CTL_NOBODY);
     return false;
 }
 
@@ -323,9 +339,7 @@ static void on_head(struct conn *c, const struct head *head)
     r->method_text = head->method;
     conn_attach(c, r);
     web_hold(r);
-    is_admitted = admit(r, head->target);
-    if (r->who.role != CTL_NOBODY || r->answer.status == 401)
-        conn_know(c, r->who.role != CTL_NOBODY);
+    is_admitted = admit(r, c, head->target);
     if (is_admitted)
         conn_body_max(c, body_max(r->route, conn_is_known(c)));
     web_release(r);

@@ -97,7 +97,7 @@ static void a_flood_pushes_out_its_own_and_nobody_else(void **state)
     mem_free(h);
 }
 
-static void strangers_make_room_for_the_known(void **state)
+static void strangers_and_the_known_take_no_places_of_each_other(void **state)
 {
     struct house *h = house_new();
 
@@ -109,8 +109,28 @@ static void strangers_make_room_for_the_known(void **state)
         enter(h, i, 50, true, i);
     }
     assert_true(gate_is_full(&h->gate));
-    assert_int_equal(gate_count(&h->gate), limits.guests);
-    assert_int_equal(h->gate.lists[GUEST_STRANGER].n, 0);
+    assert_int_equal(gate_count(&h->gate), limits.guests + 8);
+    assert_int_equal(h->gate.lists[GUEST_STRANGER].n, 8);
+    mem_free(h);
+}
+
+static void a_full_house_lets_newcomers_ask_but_not_stay(void **state)
+{
+    struct house *h = house_new();
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        enter(h, i, 50, true, 0);
+    enter(h, 20, 51, true, 0);
+    enter(h, 21, 52, false, 0);
+    assert_int_equal(h->guests[20].kind, GUEST_STRANGER);
+    assert_false(gate_know(&h->gate, &h->guests[20], true));
+    assert_false(gate_know(&h->gate, &h->guests[21], true));
+    assert_true(gate_know(&h->gate, &h->guests[0], true)); /* it has its place */
+    gate_leave(&h->gate, &h->guests[0]);
+    assert_true(gate_know(&h->gate, &h->guests[21], true));
+    assert_false(gate_know(&h->gate, &h->guests[20], true));
+    assert_int_equal(h->gate.lists[GUEST_KNOWN].n, limits.guests);
     mem_free(h);
 }
 
@@ -208,6 +228,7 @@ static void sums_hold_whatever_happens(void **state)
         assert_int_equal(h->gate.lists[GUEST_STRANGER].n, strangers);
         assert_int_equal(h->gate.bytes, bytes);
         assert_true(strangers <= limits.strangers && bytes <= limits.bytes);
+        assert_true(h->gate.lists[GUEST_KNOWN].n <= limits.guests);
     }
     mem_free(h);
 }
@@ -239,7 +260,8 @@ int main(void)
         cmocka_unit_test(an_address_loses_its_oldest_strangers),
         cmocka_unit_test(a_burst_of_one_address_may_still_show_its_tokens),
         cmocka_unit_test(a_flood_pushes_out_its_own_and_nobody_else),
-        cmocka_unit_test(strangers_make_room_for_the_known),
+        cmocka_unit_test(strangers_and_the_known_take_no_places_of_each_other),
+        cmocka_unit_test(a_full_house_lets_newcomers_ask_but_not_stay),
         cmocka_unit_test(the_largest_unfinished_body_goes_not_the_next),
         cmocka_unit_test(who_leaves_holds_no_place_and_few_may_linger),
         cmocka_unit_test(sums_hold_whatever_happens),
