@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,18 +45,22 @@ static void token_read(const char *dir, char *out, size_t size)
 
 void daemon_start(struct daemon *d, const char *dir, bool is_synced)
 {
-    const char *program = getenv("ASSAY");
+    const char *program = getenv("ASSAY"), *log = getenv("ASSAYD_LOG");
+    char address[40];
     int out[2];
+
+    (void)!snprintf(address, sizeof address, "127.0.0.1:%d", d->port);
 
     if (pipe(out) < 0)
         exit(1);
     d->pid = fork();
     if (d->pid == 0) {
         dup2(out[1], 1);
-        dup2(open("/dev/null", O_WRONLY), 2);
-        close(out[0]);
+        dup2(open(log ? log : "/dev/null", O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+        /* Sockets of the simulated runners would take most of its descriptors. */
+        syscall(SYS_close_range, 3U, ~0U, 0U);
         execl(program ? program : "build/gcc/assay", "assay", "serve", "--data-dir", dir,
-              "--listen", "127.0.0.1:0", "--log-level", "warn", is_synced ? NULL : "--no-sync",
+              "--listen", address, "--log-level", "warn", is_synced ? NULL : "--no-sync",
               (char *)NULL);
         _exit(127);
     }
