@@ -162,6 +162,7 @@ static json_t *run_new(const struct simulate_pair *p, const struct seeds_result 
                           p->scheduler_text, "workers", p->conf.workers, "trials_limit",
                           (json_int_t)p->conf.trials);
     json_t *trials = json_object(), *marks = json_array(), *levels = json_array();
+    json_t *each = json_array();
     const struct {
         const char *name;
         double value;
@@ -181,6 +182,9 @@ static json_t *run_new(const struct simulate_pair *p, const struct seeds_result 
     for (int k = 0; k < p->conf.n_levels; k++)
         json_array_append_new(levels, json_pack("{s:i, s:o}", "epoch", p->conf.ladder[k], "trials",
                                                 jsonx_real(j->reached[k])));
+    for (int i = 0; i < j->seeds; i++)
+        json_array_append_new(each, reals_new(j->each[i], SEEDS_MARKS));
+    json_object_set_new(o, "each", each);
     json_object_set_new(o, "clock", p->conf.clock > 0 ? jsonx_real(p->conf.clock) : json_null());
     json_object_set_new(o, "marks", marks);
     json_object_set_new(o, "trials", trials);

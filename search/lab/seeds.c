@@ -21,12 +21,14 @@ static double value_at(const struct sim_result *r, size_t i)
     return r->trace[MIN(i, r->n_trace - 1)];
 }
 
-static void add_marks(const struct sim_conf *c, const struct sim_result *r, struct seeds_result *j)
+static void add_marks(const struct sim_conf *c, const struct sim_result *r, int seed,
+                      struct seeds_result *j)
 {
     for (int k = 0; k < SEEDS_MARKS; k++) {
         double v = value_at(r, mark_at(c, k)), regret = tabular_regret(c->table, v);
 
         v = isnan(v) ? c->table->worst : v;
+        j->each[seed][k] = regret;
         j->regret[k] += regret;
         j->se[k] += regret * regret;
         j->value[k] += c->table->is_minimised ? -v : v;
@@ -83,6 +85,7 @@ int seeds_run(const struct sim_conf *conf, int seeds, struct seeds_result *j, st
     CHECK(seeds >= 1);
     sum.n_curve = mark_at(conf, SEEDS_MARKS - 1) + 1;
     sum.curve = mem_array(sum.n_curve, sizeof *sum.curve);
+    sum.each = mem_array((size_t)seeds, sizeof *sum.each);
     for (int k = 0; k < SEEDS_MARKS; k++)
         sum.at[k] = (double)mark_at(conf, k) * (conf->clock > 0 ? conf->clock / SIM_SHARES : 1);
     for (int i = 0; i < seeds; i++) {
@@ -92,7 +95,7 @@ int seeds_run(const struct sim_conf *conf, int seeds, struct seeds_result *j, st
             seeds_result_fini(&sum);
             return -1;
         }
-        add_marks(&c, &r, &sum);
+        add_marks(&c, &r, i, &sum);
         add_counts(&r, &sum);
         sim_result_fini(&r);
     }
@@ -104,5 +107,6 @@ int seeds_run(const struct sim_conf *conf, int seeds, struct seeds_result *j, st
 void seeds_result_fini(struct seeds_result *j)
 {
     mem_free(j->curve);
+    mem_free(j->each);
     *j = (struct seeds_result){ 0 };
 }

@@ -13,7 +13,8 @@ struct seeds_result {
     double at[SEEDS_MARKS]; /* a quarter, a half and all of the seconds, or of the ended trials */
     double regret[SEEDS_MARKS], se[SEEDS_MARKS];
     double value[SEEDS_MARKS]; /* mean best, in the table's own direction */
-    double *curve;             /* mean regret along the trace */
+    double (*each)[SEEDS_MARKS]; /* regret of every seed, so that two samplers can be paired */
+    double *curve;               /* mean regret along the trace */
     size_t n_curve;
     /* Means of the numbers of the same names in sim_result. */
     double started, resumed, completed, stopped, failed, retired, paused, running, repeats;
