@@ -356,9 +356,20 @@ bench-allocation:
 bench-optimism:
 	@$(AGAIN) all && B=$B python3 tests/bench/search/optimism.py $(OPTIMISM)
 
-# Samplers on generated functions with noise, failures and misleading branches: NOISE="20 tpe,duo lure:0 bumps:1".
+# Samplers on generated functions with noise, failures and misleading branches: NOISE="20 tpe,duo lure:0 bumps:1". PEERS=1: beside
+# Optuna's samplers and SMAC3, which are installed under build/peers-noise once (3 GB, because Optuna's GP needs PyTorch).
+NOISE_PYTHON ?= build/peers-noise/bin/python
 bench-noise:
+ifneq ($(PEERS),)
+	@[ -x $(NOISE_PYTHON) ] || { python3 -m venv build/peers-noise && \
+	    $(NOISE_PYTHON) -m pip install -q -r tests/bench/search/requirements-noise.txt; } >/dev/null 2>&1; \
+	    $(NOISE_PYTHON) -c 'import optuna, smac' 2>/dev/null || \
+	    { echo "bench-noise: skipped, Optuna and SMAC3 are not here and cannot be installed"; exit 0; }; \
+	    $(AGAIN) all && python3 tests/bench/search/functions.py build/search-functions && \
+	    B=$B OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(NOISE_PYTHON) tests/bench/search/noise_peers.py
+else
 	@$(AGAIN) all && B=$B tests/bench/search/noise.sh $(NOISE)
+endif
 
 # What tests/ml/test_formats compares with: writers of Parquet, Arrow and JSON lines, of pinned versions, installed once.
 formats-peers:

@@ -280,7 +280,9 @@ static struct observation observation_of(struct study *st, int64_t number, enum 
                              .state = state,
                              .level = level,
                              .max_level = t->max_level,
-                             .value = isnan(score) ? NAN : study_gain(st, score) };
+                             .value = isnan(score) ? NAN : study_gain(st, score),
+                             /* of a report nothing is kept from which a replay could read it */
+                             .error = state == OBS_COMPLETED ? t->score_se : NAN };
 
     if (objective_count(st) > 1) { /* what a trial costs is known only once it is completed */
         double all[SPEC_MAX_OBJECTIVES];

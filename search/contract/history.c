@@ -255,12 +255,18 @@ static void report_add(struct history_row *r, int at, const struct history_repor
     r->n_reports++;
 }
 
+static float known_error(double error)
+{
+    return error > 0 && error < 1e30 ? (float)error : 0;
+}
+
 /* Keeps the value at its level, and the further objectives at the highest level. True if anything
  * changed. */
 static bool keep_value(struct history *h, int row, const struct observation *o, int below)
 {
     struct history_row *r = &h->rows[row];
-    struct history_report report = { o->value, below, o->state != OBS_RUNNING };
+    struct history_report report = { o->value, known_error(o->error), below,
+                                     o->state != OBS_RUNNING };
     struct history_entry entry = { o->value, r->trial, row };
     int at = report_place(r, below);
 

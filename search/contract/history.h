@@ -20,10 +20,11 @@
 
 enum { HISTORY_MORE = SEARCH_MAX_OBJECTIVES - 1 };
 
-struct history_report {
+struct history_report { /* 16 bytes, because every trial has one */
     double value;
-    int below;
-    bool is_final;
+    float error; /* observation.error; 0 = not known */
+    int below : 24;
+    bool is_final : 1;
 };
 struct history_row {
     int64_t trial;

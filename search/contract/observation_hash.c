@@ -40,6 +40,7 @@ void observation_hash_observe(struct observation_hash *c, const struct observati
 
     h = rng_mix(h, (uint64_t)(uint32_t)o->level << 32 | (uint32_t)o->max_level);
     h = rng_mix(rng_mix(h, bits_of(o->value)), bits_of(o->cost));
+    h = rng_mix(h, o->error > 0 ? bits_of(o->error) : 0);
     for (size_t i = 0; i < ARRAY_LEN(o->more); i++)
         h = rng_mix(h, bits_of(o->more[i]));
     link_add(c, h);

@@ -29,6 +29,7 @@ struct observation {
     double more[SEARCH_MAX_OBJECTIVES -
                 1]; /* further objectives, larger is better; 0 where there are none */
     double cost;    /* integer cost units spent so far */
+    double error;   /* standard error of the value; 0 or NaN = not known */
 };
 
 struct sampler;

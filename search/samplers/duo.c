@@ -7,7 +7,10 @@
  * of their own (families.h): a branch that looks bad at random may hold the best in a small part.
  *
  * TPE gives the stratified start. After that, of three trials in a row one is TPE's and two are the
- * process's, by the trial's number. The cost of the process grows with the cube of the trials, so
+ * process's, by the trial's number. The more of the results' variance is noise, as the process
+ * learns it, the more of its turns it leaves to TPE, all of them from a half upwards: a process that
+ * knows little goes where nothing is known, mostly to the corners, while TPE stays where results were
+ * good. TPE in turn is told of the noise (tpe_split.h). The cost of the process grows with the cube of the trials, so
  * at TRIALS_MAX trials it is given up for good and TPE goes on alone. TPE is also alone if a
  * process is impossible: with more than one objective or too many parameters. */
 #include "search/samplers/families.h"
@@ -18,12 +21,15 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "base/rng.h"
 
 enum { EVERY = 3, TRIALS_MAX = 500 };
+static const uint64_t YIELD_TAG = 0x7969656c64; /* "yield" */
 
 struct duo {
     struct sampler base;
     struct sampler *tpe, *gp; /* gp: NULL if it is impossible or was given up */
+    double noise;             /* its share of the variance, when the process was last asked */
     struct sampler *branches; /* NULL: the space has none, or there are several objectives */
 };
 
@@ -67,9 +73,15 @@ static void duo_close(struct sampler *s)
 
 static bool is_turn_of_gp(struct duo *d, int64_t trial)
 {
+    struct rng r;
+
     if (d->gp && gp_trials(d->gp) >= TRIALS_MAX)
         gp_give_up(d);
-    return d->gp && trial % EVERY != EVERY - 1 && gp_is_ready(d->gp);
+    if (!d->gp || trial % EVERY == EVERY - 1 || !gp_is_ready(d->gp))
+        return false;
+    d->noise = gp_noise_share(d->gp);
+    rng_init(&r, rng_mix(d->base.seed, YIELD_TAG), (uint64_t)trial);
+    return rng_unit(&r) >= 2 * d->noise;
 }
 
 /* The sampler whose turn this trial is. *branch: the branch to look at, where it is that of
@@ -102,6 +114,7 @@ static int suggest_one(struct duo *d, int64_t trial, double *point, struct err *
 
     if (branch >= 0)
         one->ops->prefer(one, branch);
+    tpe_heed_noise(d->tpe, d->noise);
     int rc = one->ops->suggest(one, trial, 1, point, err);
     if (rc == 1 && adopt_others(d, one, trial, point, err) < 0)
         return -1;

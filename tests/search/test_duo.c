@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "search/contract/sampler.h"
+#include "search/samplers/tpe/tpe.h"
 #include "search/searchers.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ static struct sampler *open_one(const char *name, const struct space *s, uint64_
 
 static void tell(struct sampler *x, int64_t trial, double value)
 {
-    struct observation o = { trial, OBS_COMPLETED, 1, 1, value, { 0 }, 1 };
+    struct observation o = { trial, OBS_COMPLETED, 1, 1, value, { 0 }, 1, 0 };
 
     assert_int_equal(x->ops->observe(x, &o, NULL), 0);
 }
@@ -153,7 +154,7 @@ static void several_objectives_are_left_to_tpe(void **state)
         assert_int_equal(duo->ops->suggest(duo, t, 1, a, NULL), 1);
         assert_int_equal(tpe->ops->suggest(tpe, t, 1, b, NULL), 1);
         assert_true(space_points_equal(s, a, b));
-        struct observation o = { t, OBS_COMPLETED, 1, 1, bowl(s, a, 9), { a[0] }, 1 };
+        struct observation o = { t, OBS_COMPLETED, 1, 1, bowl(s, a, 9), { a[0] }, 1, 0 };
         assert_int_equal(duo->ops->observe(duo, &o, NULL), 0);
         assert_int_equal(tpe->ops->observe(tpe, &o, NULL), 0);
     }
@@ -201,6 +202,36 @@ static void a_branch_that_looks_bad_is_not_left_alone(void **state)
     assert_in_range(found, 6, 8);
 }
 
+/* Where results are nothing but noise, the process leaves its turns to TPE, which takes a fifth for good. */
+static void noise_is_left_to_tpe_that_knows_of_it(void **state)
+{
+    struct space *s = bowl_space();
+    struct sampler *duo = open_one("duo", s, 3), *tpe = open_one("tpe", s, 3);
+    double point[D], same[D];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, TEST_FIXED_SEED, 4);
+    for (int t = 1; t <= 80; t++) {
+        double value = rng_normal(&r);
+        if (t <= 60) {
+            spaces_point(s, &r, point);
+            assert_int_equal(duo->ops->adopt(duo, t, point, NULL), 0);
+            assert_int_equal(tpe->ops->adopt(tpe, t, point, NULL), 0);
+        } else {
+            tpe_heed_noise(tpe, 1);
+            assert_int_equal(duo->ops->suggest(duo, t, 1, point, NULL), 1);
+            assert_int_equal(tpe->ops->suggest(tpe, t, 1, same, NULL), 1);
+            assert_true(space_points_equal(s, point, same));
+        }
+        tell(duo, t, value);
+        tell(tpe, t, value);
+    }
+    sampler_close(duo);
+    sampler_close(tpe);
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +240,7 @@ int main(void)
         cmocka_unit_test(past_its_limit_the_process_is_gone),
         cmocka_unit_test(several_objectives_are_left_to_tpe),
         cmocka_unit_test(a_branch_that_looks_bad_is_not_left_alone),
+        cmocka_unit_test(noise_is_left_to_tpe_that_knows_of_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

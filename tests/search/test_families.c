@@ -27,7 +27,7 @@ static struct space *made(void)
 
 static void tell(struct sampler *x, int64_t trial, double value)
 {
-    struct observation o = { trial, OBS_COMPLETED, 1, 1, value, { 0 }, 1 };
+    struct observation o = { trial, OBS_COMPLETED, 1, 1, value, { 0 }, 1, 0 };
 
     assert_int_equal(x->ops->observe(x, &o, NULL), 0);
 }

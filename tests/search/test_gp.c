@@ -125,7 +125,7 @@ static double search(const char *sampler, const struct problem *p, uint64_t seed
             asked++;
         }
         double value = p->value(points + ended * s->n);
-        struct observation o = { ended + 1, OBS_COMPLETED, 1, 1, told(value), { 0 }, 1 };
+        struct observation o = { ended + 1, OBS_COMPLETED, 1, 1, told(value), { 0 }, 1, 0 };
         assert_int_equal(x->ops->observe(x, &o, NULL), 0);
         best = fmax(best, value);
     }
@@ -202,7 +202,7 @@ static void a_batch_spreads(void **state)
     (void)state;
     assert_int_equal(x->ops->suggest(x, 1, 20, points, NULL), 20);
     for (int i = 0; i < 20; i++) {
-        struct observation o = { i + 1, OBS_COMPLETED, 1, 1, branin(points + 2 * i), { 0 }, 1 };
+        struct observation o = { i + 1, OBS_COMPLETED, 1, 1, branin(points + 2 * i), { 0 }, 1, 0 };
         assert_int_equal(x->ops->observe(x, &o, NULL), 0);
     }
     assert_int_equal(x->ops->suggest(x, 21, 16, batch, NULL), 16);
@@ -230,7 +230,7 @@ static void regions_that_fail_are_left_alone(void **state)
             bool is_bad = point[0] < 2.5;
             struct observation o = { t, is_bad ? OBS_FAILED : OBS_COMPLETED, 1,
                                      1, is_bad ? NAN : branin(point),        { 0 },
-                                     1 };
+                                     1, 0 };
             assert_int_equal(x->ops->observe(x, &o, NULL), 0);
             failed += is_bad && t > 20;
         }
@@ -253,7 +253,7 @@ static void a_start_of_failures_is_no_end(void **state)
         double point[2];
         int good = 0;
         for (int t = 1; t <= 80; t++) {
-            struct observation o = { t, OBS_FAILED, 1, 1, NAN, { 0 }, 1 };
+            struct observation o = { t, OBS_FAILED, 1, 1, NAN, { 0 }, 1, 0 };
             assert_int_equal(x->ops->suggest(x, t, 1, point, NULL), 1);
             if (point[0] > 5 && point[1] > 10.5) {
                 o.state = OBS_COMPLETED;

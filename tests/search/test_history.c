@@ -20,7 +20,8 @@ static struct observation any_observation(struct rng *r)
                              .value = rng_below(r, 2) ? floor(rng_unit(r) * 10)
                                                       : odd[rng_below(r, ARRAY_LEN(odd))],
                              .more = { rng_unit(r) },
-                             .cost = rng_below(r, 100) };
+                             .cost = rng_below(r, 100),
+                             .error = rng_below(r, 2) ? rng_unit(r) : odd[rng_below(r, 4)] };
 
     if (rng_below(r, 3))
         o.state = OBS_RUNNING;
@@ -52,6 +53,7 @@ static void same_history(const struct history *a, const struct history *b)
             assert_int_equal(x->reports[i].below, y->reports[i].below);
             assert_int_equal(x->reports[i].is_final, y->reports[i].is_final);
             assert_true(same_value(x->reports[i].value, y->reports[i].value));
+            assert_true(x->reports[i].error == y->reports[i].error && x->reports[i].error >= 0);
         }
         for (int i = 0; i < HISTORY_MORE; i++)
             assert_true(same_value(history_more(a, row)[i], history_more(b, at)[i]));
@@ -225,7 +227,7 @@ static void reports_may_come_in_any_order(void **state)
 static void the_value_of_the_end_replaces_a_report(void **state)
 {
     struct space *s = spaces_chain(1);
-    struct observation o = { 1, OBS_RUNNING, 2, 2, 0.5, { 7 }, 3 };
+    struct observation o = { 1, OBS_RUNNING, 2, 2, 0.5, { 7 }, 3, 0 };
     struct history h;
     double point = 0;
 

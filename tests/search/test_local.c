@@ -67,7 +67,7 @@ static void go(struct run *r, const char *sampler, const struct space *s, uint64
             assert_int_equal(x->ops->suggest(x, asked + 1, 1, r->points + asked * s->n, NULL), 1);
         const double *point = r->points + ended * s->n;
         double v = value(point), c = cost(point);
-        struct observation o = { ended + 1, OBS_COMPLETED, 1, 1, v, { 0 }, c };
+        struct observation o = { ended + 1, OBS_COMPLETED, 1, 1, v, { 0 }, c, 0 };
         assert_int_equal(x->ops->observe(x, &o, NULL), 0);
         r->best = fmax(r->best, v);
         r->cost += c;
@@ -213,9 +213,9 @@ static void levels_are_compared_like_with_like(void **state)
     struct space *s = cube(2);
     struct sampler *x = sampler_find("local")->open(s, &setup, NULL);
     static const struct observation told[] = {
-        { 1, OBS_RUNNING, 1, 3, 0.9, { 0 }, 1 }, { 2, OBS_RUNNING, 1, 3, 0.5, { 0 }, 1 },
-        { 2, OBS_RUNNING, 3, 3, 0.6, { 0 }, 9 }, /* at the top: the centre from now on */
-        { 3, OBS_RUNNING, 1, 3, 0.4, { 0 }, 1 }, { 4, OBS_RUNNING, 1, 3, 0.3, { 0 }, 1 },
+        { 1, OBS_RUNNING, 1, 3, 0.9, { 0 }, 1, 0 }, { 2, OBS_RUNNING, 1, 3, 0.5, { 0 }, 1, 0 },
+        { 2, OBS_RUNNING, 3, 3, 0.6, { 0 }, 9, 0 }, /* at the top: the centre from now on */
+        { 3, OBS_RUNNING, 1, 3, 0.4, { 0 }, 1, 0 }, { 4, OBS_RUNNING, 1, 3, 0.3, { 0 }, 1, 0 },
     };
     double points[2 * 20], centre[2] = { 0 };
 

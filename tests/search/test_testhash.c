@@ -53,7 +53,7 @@ static void any_swap_of_two_observations_changes_the_next_point(void **state)
 
 static void every_field_of_an_observation_counts(void **state)
 {
-    struct observation base = { 5, OBS_RUNNING, 3, 9, 0.25, { 0 }, 100 }, all[8];
+    struct observation base = { 5, OBS_RUNNING, 3, 9, 0.25, { 0 }, 100, 0 }, all[9];
     uint64_t value[ARRAY_LEN(all)];
 
     (void)state;
@@ -66,6 +66,7 @@ static void every_field_of_an_observation_counts(void **state)
     all[5].value = nextafter(0.25, 1);
     all[6].more[2] = 1;
     all[7].cost = 101;
+    all[8].error = 0.1;
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         struct observation_hash c;
         observation_hash_init(&c, 1);
@@ -105,7 +106,7 @@ static void the_scheduler_uses_every_decision(void **state)
     for (int64_t trial = 1; trial <= 400; trial++) {
         int to = s->ops->start(s, trial, 0, 9, NULL);
         assert_int_equal(s->ops->start(s, trial, 0, 9, NULL), to); /* a repeat */
-        struct observation o = { trial, OBS_RUNNING, to, 9, 0.5, { 0 }, 1 };
+        struct observation o = { trial, OBS_RUNNING, to, 9, 0.5, { 0 }, 1, 0 };
         struct sched_decision d = { SCHED_DONE, 0 };
         assert_int_equal(s->ops->report(s, &o, &d, NULL), 0);
         count[d.action]++;

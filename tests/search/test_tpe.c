@@ -219,7 +219,7 @@ static double volume_of(const char *sampler, const struct space *s, uint64_t see
             far += fabs(unit_of(s, points, i) - 0.4);
         v[0] = -x - far;
         v[1] = -(1 - x) - far;
-        struct observation o = { trial, OBS_COMPLETED, 1, 1, v[0], { v[1] }, 1 };
+        struct observation o = { trial, OBS_COMPLETED, 1, 1, v[0], { v[1] }, 1, 0 };
         assert_int_equal(t->ops->observe(t, &o, NULL), 0);
     }
     sampler_close(t);

@@ -147,6 +147,40 @@ static void long_histories_are_thinned_evenly_and_stably(void **state)
     space_free(s);
 }
 
+/* Trials without a value, failed ones, make no more good. */
+static void with_noise_up_to_twice_as_many_are_good(void **state)
+{
+    static const struct {
+        int trials;
+        double noise;
+        int good;
+    } cases[] = { { 100, 0, 10 },   { 100, 0.25, 15 }, { 100, 0.5, 20 }, { 100, 0.9, 20 },
+                  { 400, 0.5, 50 }, { 400, 0, 25 },    { -100, 0.5, 10 } };
+    struct space *s = spaces_chain(2);
+    double point[2] = { 0, NAN };
+
+    (void)state;
+    for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+        struct tpe_split split;
+        struct history h;
+        history_init(&h, s);
+        for (int trial = 1; trial <= abs(cases[c].trials); trial++) {
+            bool fails = cases[c].trials < 0 && trial % 2;
+            (void)history_add(&h, trial, point);
+            tell(&h, trial, fails ? OBS_FAILED : OBS_COMPLETED, TOP, fails ? NAN : trial);
+        }
+        tpe_split_init(&split);
+        split.noise = cases[c].noise;
+        assert_true(tpe_split_make(&split, &h, 2, 1, 10, 1));
+        assert_int_equal(split.n_good, cases[c].good);
+        for (int i = 0; i < split.n_good; i++)
+            assert_true(h.rows[split.good[i]].state == OBS_COMPLETED);
+        tpe_split_fini(&split);
+        history_fini(&h);
+    }
+    space_free(s);
+}
+
 /* ---- several objectives ---- */
 
 static void nothing_good_is_dominated_by_something_left_out(void **state)
@@ -220,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_good_ones_are_the_first_tenth),
         cmocka_unit_test(long_histories_are_thinned_evenly_and_stably),
+        cmocka_unit_test(with_noise_up_to_twice_as_many_are_good),
         cmocka_unit_test(nothing_good_is_dominated_by_something_left_out),
         cmocka_unit_test(a_tie_is_broken_by_volume),
         cmocka_unit_test(a_long_history_keeps_its_front),

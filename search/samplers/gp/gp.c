@@ -20,12 +20,14 @@
 #include <string.h>
 
 /* FIT_EVERY: theta is fitted again when the results have grown by this fraction, because a result
- * more among a hundred hardly moves it, and a fit costs as much as the choice of a point. */
+ * more among a hundred hardly moves it, and a fit costs as much as the choice of a point. FAILING: one
+ * trial in so many fails, or more. */
 enum {
     PENDING_MAX = 64,
     FIT_MAX = 128,
     FIT_EVERY = 16,
     LEAST_VALUES = 2,
+    FAILING = 4,
     CAP = GP_TARGETS + PENDING_MAX + 4
 };
 /* Multiplications that a suggestion may spend on the fit and on the choice of a point: a few
@@ -41,8 +43,9 @@ struct gp_sampler {
     /* what was learned so far: depends on every fit before */
     double theta[GP_MAX_THETA];
     uint64_t fitted; /* hash of the results that theta was last fitted to; 0 = never */
-    int fit_at;      /* number of results at which theta is fitted again */
-    int restart_at;  /* number of results at which the fit tries other starts again */
+    double noise;   /* share of the results' variance, found when the fit last tried other starts */
+    int fit_at;     /* number of results at which theta is fitted again */
+    int restart_at; /* number of results at which the fit tries other starts again */
     /* kept between suggestions only */
     bool is_stale; /* something was observed since `train` was made */
     struct gp_train train;
@@ -117,14 +120,26 @@ static void points_shape(const struct gp_sampler *g, struct gp_points *p)
     }
 }
 
+/* That results are noise is tried only where few trials failed: a failure counts as the worst value,
+ * and the gap between failures and values would be taken for noise and the border forgotten. */
+static enum gp_starts starts_of(const struct gp_sampler *g, bool is_restart)
+{
+    const struct gp_train *t = &g->train;
+    int failed = g->history.failed.n;
+    enum gp_starts from = g->fitted ? GP_FROM_LAST : 0;
+
+    if (is_restart)
+        from |= failed * FAILING > t->n_values + failed ? GP_FROM_SCALES : GP_FROM_NOISE;
+    return from;
+}
+
 /* Climbs on from the last hyperparameters. At the first fit, and whenever the number of results has
- * grown by half, it also starts from short and long length scales. Of more than FIT_MAX trials it
- * uses FIT_MAX / 2 of the best, and an even choice of the rest. */
+ * grown by half, it also starts elsewhere. Of more than FIT_MAX trials it uses FIT_MAX / 2 of the
+ * best, and an even choice of the rest. */
 static void fit(struct gp_sampler *g)
 {
-    static const double starts[] = { 1, 0.3, 0.1 };
     const struct gp_train *t = &g->train;
-    double targets[FIT_MAX], theta[GP_MAX_THETA], best = -INFINITY;
+    double targets[FIT_MAX];
     int n = MIN(t->n, FIT_MAX), best_half = n < t->n ? n / 2 : n;
     bool is_restart = t->n >= g->restart_at;
     double each = n * (double)n * (n / 2.0 + 3 * g->code.d + 30);
@@ -138,20 +153,14 @@ static void fit(struct gp_sampler *g)
                               : best_half + (int)((int64_t)(k - best_half) * (t->n - best_half) /
                                                   (n - best_half));
         points_add(g, &p, t->rows[i]);
+        p.share[k] = t->shares[i];
         targets[k] = t->targets[i];
     }
-    if (g->fitted)
-        best = gp_climb(&p, targets, g->theta, steps, &g->scratch);
-    for (size_t k = 0; is_restart && k < ARRAY_LEN(starts); k++) {
-        gp_theta_start(&p, starts[k], theta);
-        double value = gp_climb(&p, targets, theta, 3 * MAX(steps, 2), &g->scratch);
-        if (value > best) {
-            best = value;
-            memcpy(g->theta, theta, sizeof theta);
-        }
-    }
-    if (is_restart)
+    double noise = gp_search(&p, targets, starts_of(g, is_restart), steps, g->theta, &g->scratch);
+    if (is_restart) {
         g->restart_at = t->n + t->n / 2 + 1;
+        g->noise = noise;
+    }
     gp_points_fini(&p);
     g->fitted = t->hash;
 }
@@ -200,9 +209,9 @@ static void rank_by_mean(struct gp_sampler *g)
     struct place_mean all[GP_TARGETS];
 
     for (int i = 0; i < g->train.n; i++)
-        all[i] =
-            (struct place_mean){ g->train.targets[i] - g->model.kernel.noise * g->model.weight[i],
-                                 i };
+        all[i] = (struct place_mean){
+            g->train.targets[i] - g->model.kernel.noise * g->train.shares[i] * g->model.weight[i], i
+        };
     qsort(all, (size_t)g->train.n, sizeof *all, falling);
     for (int i = 0; i < g->train.n; i++)
         g->by_mean[i] = all[i].place;
@@ -214,6 +223,7 @@ static void model_build(struct gp_sampler *g)
     gp_model_clear(&g->model, g->theta);
     for (int i = 0; i < g->train.n; i++)
         points_add(g, &g->model.points, g->train.rows[i]);
+    memcpy(g->model.points.share, g->train.shares, (size_t)g->train.n * sizeof *g->train.shares);
     gp_model_extend(&g->model, g->train.n, g->train.targets);
     rank_by_mean(g);
     g->modelled = g->train.hash;
@@ -280,6 +290,12 @@ bool gp_is_ready(struct sampler *s)
      * goes on until it meets configurations that do not fail. */
     return g->train.n >= g->n_start && g->train.n_values >= LEAST_VALUES && g->code.d > 0 &&
            g->history.silent.n <= g->train.n + PENDING_MAX;
+}
+
+double gp_noise_share(struct sampler *s)
+{
+    fit_update(of(s));
+    return of(s)->noise;
 }
 
 int gp_trials(const struct sampler *s)

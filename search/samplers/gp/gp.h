@@ -11,5 +11,8 @@ extern const struct sampler_ops search_gp;
  * not from the sequence of its start. */
 bool gp_is_ready(struct sampler *s);
 int gp_trials(const struct sampler *s); /* number of trials proposed or adopted */
+/* The share of the results' variance, as the model takes it, that is noise. Only while it is ready;
+ * fits first if results have come, and so it is part of the calls that a replay repeats. */
+double gp_noise_share(struct sampler *s);
 
 #endif

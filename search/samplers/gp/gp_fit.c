@@ -20,6 +20,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { NOISY_START = 3 }; /* the start of gp_search where half of all is noise */
+
 /* The normal prior of a hyperparameter's logarithm, and the bounds that a fit keeps. */
 struct prior {
     double mean, sd, lo, hi;
@@ -84,7 +86,7 @@ static double factor(const struct gp_points *p, const struct gp_kernel *g, struc
         for (int k = 0; k < p->d; k++)
             x[k] = p->x[k * p->cap + i];
         gp_covariance(p, g, x, i, row, s->slope + (size_t)i * (size_t)s->cap);
-        row[i] = g->signal + g->noise;
+        row[i] = g->signal + g->noise * p->share[i];
         la_cholesky_row(s->chol, s->cap, i, 1e-12 * g->signal);
         product *= row[i];
         if (i % 8 == 7 ||
@@ -97,8 +99,9 @@ static double factor(const struct gp_points *p, const struct gp_kernel *g, struc
 }
 
 /* The gradient is 1/2 tr(W dK/dtheta) with beta = K^-1 y and W = beta beta' - K^-1. s->inverse is
- * overwritten by W. For the signal dK = K - noise I. tr(W K) = y' K^-1 y - n, so K itself is not
- * needed; the factor has taken its place. */
+ * overwritten by W. For the noise dK = noise S, where S has the shares in its diagonal, and for the
+ * signal dK = K - noise S. tr(W K) = y' K^-1 y - n, so K itself is not needed; the factor has taken
+ * its place. */
 static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, const double *beta,
                         struct gp_scratch *s, double quadratic, double *gradient)
 {
@@ -108,7 +111,7 @@ static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, co
         double *w =
             s->inverse + (size_t)i * (size_t)s->cap; /* becomes W = b b' - K^-1, times slope */
         const double *slope = s->slope + (size_t)i * (size_t)s->cap;
-        trace += beta[i] * beta[i] - w[i];
+        trace += p->share[i] * (beta[i] * beta[i] - w[i]);
         for (int j = 0; j < i; j++)
             w[j] = (beta[i] * beta[j] - w[j]) * slope[j];
         for (int k = 0; k < p->d; k++) {
@@ -186,4 +189,36 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
         }
     }
     return best;
+}
+
+static double noise_share(const double *theta)
+{
+    return 1 / (1 + search_exp(theta[GP_SIGNAL] - theta[GP_NOISE]));
+}
+
+double gp_search(const struct gp_points *p, const double *targets, enum gp_starts from, int steps,
+                 double *theta, struct gp_scratch *s)
+{
+    static const double scales[] = { 1, 0.3, 0.1, 1 };
+    int n = from & GP_FROM_NOISE ? NOISY_START + 1 : from & GP_FROM_SCALES ? NOISY_START : 0;
+    double best = -INFINITY, at[GP_MAX_THETA];
+
+    if (from & GP_FROM_LAST)
+        best = gp_climb(p, targets, theta, steps, s);
+    for (int k = 0; k < n; k++) {
+        gp_theta_start(p, scales[k], at);
+        if (k == NOISY_START)
+            at[GP_SIGNAL] = at[GP_NOISE] = -1;
+        double value = gp_climb(p, targets, at, 3 * MAX(steps, 2), s), lead = best - value;
+        double other = k > 0 || from & GP_FROM_LAST ? noise_share(theta) : 0;
+        if (value > best) {
+            best = value;
+            memcpy(theta, at, sizeof at);
+        }
+        if (k == NOISY_START) {
+            double weight = 1 / (1 + search_exp(MIN(700, MAX(-700, lead))));
+            return weight * noise_share(at) + (1 - weight) * other;
+        }
+    }
+    return noise_share(theta);
 }

@@ -27,11 +27,13 @@ void gp_points_init(struct gp_points *p, int d, int cap)
     for (int k = 0; k < d; k++)
         p->length[k] = gp_length_prior(d, false);
     p->x = mem_array((size_t)d * (size_t)cap, sizeof *p->x);
+    p->share = mem_array((size_t)cap, sizeof *p->share);
 }
 
 void gp_points_fini(struct gp_points *p)
 {
     mem_free(p->x);
+    mem_free(p->share);
 }
 
 void gp_points_add(struct gp_points *p, const double *x)
@@ -39,6 +41,7 @@ void gp_points_add(struct gp_points *p, const double *x)
     CHECK(p->n < p->cap);
     for (int k = 0; k < p->d; k++)
         p->x[k * p->cap + p->n] = x[k];
+    p->share[p->n] = 1;
     p->n++;
 }
 
@@ -170,7 +173,9 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
         double *row = m->chol + (size_t)i * (size_t)cap;
         gp_points_get(&m->points, i, x);
         gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
-        row[i] = signal + (i < n_targets ? m->kernel.noise : 0); /* a believed value has no noise */
+        row[i] = signal; /* a believed value has no noise */
+        if (i < n_targets)
+            row[i] += m->kernel.noise * m->points.share[i];
         la_cholesky_row(m->chol, cap, i, JITTER * signal);
     }
     if (m->n_rows == 0) {

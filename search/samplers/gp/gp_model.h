@@ -8,6 +8,9 @@
  * one. They lower the variance around them and leave the mean unchanged, which is the same as
  * believing the model's own prediction there (kriging believer, Ginsbourger 2010).
  *
+ * Each target may have noise of its own: the noise variance times the point's share. The shares say
+ * how the noise of the targets compares, and how much there is in all is learnt.
+ *
  * Hyperparameters (theta) are held as logarithms, in this order: signal variance, noise variance,
  * and the length scale of each dimension. */
 #ifndef SEARCH_SAMPLERS_GP_GP_MODEL_H
@@ -28,6 +31,7 @@ struct gp_points {
     bool is_choice[GP_MAX_DIMS];
     double length[GP_MAX_DIMS]; /* prior median of each length scale, as a logarithm */
     double *x;                  /* dimension by dimension: x[k * cap + i] */
+    double *share;              /* of each point: its noise variance over the model's; 1 at first */
 };
 /* All dimensions are numbers that are active together; the caller may change is_choice and
  * length. */
@@ -88,6 +92,18 @@ double gp_objective(const struct gp_points *p, const double *targets, const doub
  * best setting seen, and its objective is returned. */
 double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
                 struct gp_scratch *s);
+/* Where a search for theta begins: where it is; from long and short length scales with hardly any
+ * noise; from these and from long scales where half of all is noise. */
+enum gp_starts { GP_FROM_LAST = 1, GP_FROM_SCALES = 2, GP_FROM_NOISE = 4 };
+/* Finds theta, the best of climbs from all these starts. The likelihood often has one maximum where
+ * the results are structure of short scales and one where they are noise (Rasmussen and Williams
+ * 2006, figure 5.5), and no climb leads from the one to the other.
+ *
+ * Returns the share of noise in the variance of the results. Between the two explanations it is
+ * weighted by their likelihoods, so that with few results, which can be taken for either, it is
+ * neither near 0 nor near 1. */
+double gp_search(const struct gp_points *p, const double *targets, enum gp_starts from, int steps,
+                 double *theta, struct gp_scratch *s);
 /* A value for points->length. n_joint: how many dimensions are active together. is_child: the
  * dimension is active only in some branches of the space. */
 double gp_length_prior(int n_joint, bool is_child);

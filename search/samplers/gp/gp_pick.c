@@ -41,9 +41,16 @@ int gp_pick_budget(const struct gp_model *m, double work)
     return (int)(budget < 60 ? 60 : budget > 600 ? 600 : budget);
 }
 
-/* The log expected improvement where the model has this mean and deviation. */
+/* The log expected improvement where the model has this mean and deviation. What can improve is the
+ * model's mean after one more result there, and not the function itself: with noise a result moves
+ * the mean by less than the deviation, s^2 / sqrt(s^2 + noise) (Picheny, Ginsbourger, Richet and
+ * Caplin, Technometrics 2013: the expected quantile improvement, equations 10-13, of the quantile
+ * 1/2). So a place far from all trials is worth less the more noise there is. */
 static double log_ei(const struct climb *c, double mean, double sd)
 {
+    double variance = sd * sd;
+
+    sd = variance / sqrt(variance + c->p->model->kernel.noise);
     return normal_log_ei((mean - c->p->best) / sd) + 0.5 * search_log(sd * sd);
 }
 

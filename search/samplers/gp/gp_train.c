@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double SHARE_MOST = 16;
+
 struct ranked {
     int row, tier; /* 0 = at the modelled level or above, 1 = below it, 2 = failed */
     int below;
     int64_t trial;
-    double value, target;
+    double value, target, error;
 };
 
 static double rank_value(double v)
@@ -70,6 +72,7 @@ static bool rank_row(const struct history *h, int row, int below, struct ranked 
         out->tier = 2;
     } else if (at) {
         out->value = rank_value(at->value);
+        out->error = at->error;
     } else if (r->n_reports > 0) {
         out->tier = 1;
         out->below = r->reports[0].below;
@@ -187,6 +190,26 @@ static bool is_picked(const struct ranked *all, int n, int i, int64_t newest)
     return (int64_t)k * rest / span != (int64_t)(k + 1) * rest / span;
 }
 
+/* The mean variance of the values whose error is known; 0 if none is. */
+static double typical_variance(const struct ranked *all, int n)
+{
+    double sum = 0;
+    int known = 0;
+
+    for (int i = 0; i < n; i++) {
+        sum += all[i].error * all[i].error;
+        known += all[i].error > 0;
+    }
+    return known > 0 ? sum / known : 0;
+}
+
+static double noise_share(double error, double typical)
+{
+    double share = error > 0 ? error * error / typical : 1;
+
+    return MIN(SHARE_MOST, MAX(1 / SHARE_MOST, share));
+}
+
 void gp_train_make(struct gp_train *t, const struct history *h, int d)
 {
     struct ranked *all = mem_array((size_t)h->n, sizeof *all);
@@ -197,6 +220,7 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d)
     t->hash = 1;
     for (int i = 0; i < n; i++)
         t->n_values += all[i].tier < 2;
+    double typical = typical_variance(all, n);
     for (int i = 0; i < n && t->n < GP_TARGETS; i++) {
         uint64_t bits = 0;
         if (!is_picked(all, n, i, newest))
@@ -204,6 +228,7 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d)
         memcpy(&bits, &all[i].target, sizeof bits);
         t->hash = rng_mix(rng_mix(t->hash, (uint64_t)all[i].trial), bits);
         t->rows[t->n] = all[i].row;
+        t->shares[t->n] = noise_share(all[i].error, typical);
         t->targets[t->n++] = all[i].target;
     }
     t->hash |= 1;

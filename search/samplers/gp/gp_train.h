@@ -10,6 +10,9 @@
  * than that are compressed, so that long tails and infinities do no harm. Multiplying all values by
  * a factor changes nothing.
  *
+ * Where trials know the standard error of their values (observation.error), each has a share of the
+ * noise: its variance over the mean of all that are known, between 1/16 and 16. Without, it is 1.
+ *
  * If there are more than GP_TARGETS trials, half of the places go to the best, a quarter to the
  * newest, and the rest is spread evenly over the ranks. */
 #ifndef SEARCH_SAMPLERS_GP_GP_TRAIN_H
@@ -25,7 +28,7 @@ struct gp_train {
     int n_values; /* of all trials: those that did not fail */
     /* rows of the history, best first */
     int rows[GP_TARGETS];
-    double targets[GP_TARGETS];
+    double targets[GP_TARGETS], shares[GP_TARGETS];
     /* a hash of the trials and targets, never 0; equal hashes mean equal sets */
     uint64_t hash;
 };

@@ -316,6 +316,11 @@ static int tpe_suggest(struct sampler *s, int64_t first, int n, double *points, 
     return n;
 }
 
+void tpe_heed_noise(struct sampler *tpe, double share)
+{
+    of(tpe)->split.noise = share;
+}
+
 static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     if (space_check(s->space, point, err) < 0)

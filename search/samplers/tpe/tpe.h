@@ -8,4 +8,7 @@
 extern const struct sampler_ops search_tpe;  /* tpe.c */
 extern const struct sampler_ops search_bohb; /* bohb.c */
 
+/* For who knows more: the share of noise in the variance of the values (tpe_split.h), from now on. */
+void tpe_heed_noise(struct sampler *tpe, double share);
+
 #endif

@@ -170,6 +170,18 @@ static void gather(struct tpe_split *s, const struct history *h, int stride, uin
         s->bad[s->n_bad++] = picked;
 }
 
+/* The tenth of all that have a verdict; with noise up to a fifth of those that have a value. */
+static int good_wanted(const struct tpe_split *s, const struct history *h, int level)
+{
+    int tenth = MIN((s->n + 9) / 10, MOST_GOOD), values = 0;
+    double more = MIN(1, 2 * s->noise);
+
+    for (int b = level; b < h->n_rankings; b++)
+        values += h->rankings[b].n;
+    int wide = (int)(MIN(values, s->n) * (1 + more) / 10);
+    return MAX(tenth, MIN(wide, (int)(MOST_GOOD * (1 + more))));
+}
+
 bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, int n_objectives,
                     int least, uint64_t seed)
 {
@@ -191,7 +203,7 @@ bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, i
     if (n_objectives > 1)
         take_fronts(s, h, level, n_objectives, (s->n + 9) / 10);
     else
-        take_good(s, h, level, MIN((s->n + 9) / 10, MOST_GOOD));
+        take_good(s, h, level, good_wanted(s, h, level));
     int n_bad = s->n - s->n_good, stride = n_bad > THIN_ABOVE ? (n_bad - 1) / THIN_TO + 1 : 1;
     gather(s, h, stride, seed);
     s->thinned = stride;

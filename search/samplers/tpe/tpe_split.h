@@ -4,7 +4,9 @@
  * point), otherwise the one with the most values. Trials are ranked in this order: first those with
  * a value at that level (or only above it), best first; then those that came less far, by level and
  * value; failed trials last, and they are never good. The first ceil(n / 10) trials are good, at
- * most 25. A running trial counts by the levels that it has reported.
+ * most 25. A running trial counts by the levels that it has reported. Where it is known that a share
+ * of the values' variance is noise, up to twice as many are good, because the best tenth is then
+ * the luckiest tenth: all of twice from a half upwards.
  *
  * With several objectives the good trials come from the fronts (tpe_front.h), at most 50. */
 #ifndef SEARCH_SAMPLERS_TPE_TPE_SPLIT_H
@@ -18,6 +20,7 @@ struct tpe_split {
     int *good, *bad; /* rows, by trial */
     double thinned;  /* how many bad trials each entry of `bad` stands for */
     uint8_t *place;  /* per row: 1 = the best .. n_good; 0 = not good */
+    double noise;    /* the share of noise in the values' variance, set by the caller; 0 = none */
 };
 
 void tpe_split_init(struct tpe_split *s);
