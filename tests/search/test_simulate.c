@@ -6,6 +6,7 @@
 #include "tests/unit.h"
 
 #include "base/mem.h"
+#include "search/lab/seeds.h"
 #include "search/lab/simulate.h"
 #include "search/searchers.h"
 
@@ -367,6 +368,38 @@ static void a_searcher_that_breaks_its_contract_is_told(void **state)
     tabular_free(t);
 }
 
+/* The mean over the seeds is that of each seed's regret, and each is what a search of that seed alone has. */
+static void the_regret_of_every_seed_is_there(void **state)
+{
+    struct tabular *t = grid(test_seed(), 12);
+    struct sim_conf c = { .table = t,
+                          .sampler = sampler_find("random"),
+                          .scheduler = scheduler_find("none"),
+                          .seed = 5,
+                          .workers = 1,
+                          .n_levels = 1,
+                          .ladder = { 1 },
+                          .noise = 1,
+                          .trials = 40 };
+    struct seeds_result all, one;
+
+    (void)state;
+    assert_int_equal(seeds_run(&c, 4, &all, NULL), 0);
+    for (int k = 0; k < SEEDS_MARKS; k++) {
+        double mean = 0;
+        for (int i = 0; i < 4; i++)
+            mean += all.each[i][k] / 4;
+        assert_true(fabs(mean - all.regret[k]) < 1e-12);
+    }
+    c.seed = 7;
+    assert_int_equal(seeds_run(&c, 1, &one, NULL), 0);
+    assert_memory_equal(one.each[0], all.each[2], sizeof one.each[0]);
+    assert_memory_not_equal(one.each[0], all.each[1], sizeof one.each[0]);
+    seeds_result_fini(&one);
+    seeds_result_fini(&all);
+    tabular_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +412,7 @@ int main(void)
         cmocka_unit_test(random_search_meets_its_exact_expectation),
         cmocka_unit_test(the_default_scheduler_stands_misleading_curves),
         cmocka_unit_test(a_searcher_that_breaks_its_contract_is_told),
+        cmocka_unit_test(the_regret_of_every_seed_is_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
