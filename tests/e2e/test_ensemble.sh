@@ -45,6 +45,16 @@ ok "off is off" fit_json --trials 12 --ensemble off -o off.assay
 ok "without a trace" test "$(result ensemble)" = null
 ok "a size that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble 1 -o x.assay
 ok "a word that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble many -o x.assay
-ok "a holdout has no ensemble" "$ASSAY" fit train.csv --target y --trials 8 --validation holdout --json -o h.assay
+
+# After a holdout the rows held out are dealt out to parts.
+held() { "$ASSAY" fit train.csv --target y --trials 12 --families linear,boost,extra_trees --validation holdout --test test.csv "$@" --json >fit.json; }
+ok "a fit with a holdout ends with one, too" held -o h.assay
+ok "which is better by its nested score" awk -v a="$(result ensemble.score)" -v b="$(result ensemble.single)" 'BEGIN { print a, b; exit !(a < b) }'
+ok "it ships in the place of a refit" test "$(result ensemble.ships) $(result refit)" = "true false"
+ok "its score is found again" near "$("$ASSAY" score h.assay test.csv --json | jq '.scores[] | select(.metric == "rmse") | .score')" "$(result ensemble.test_score)"
+ok "two fits are equal" held -o again.assay
+ok "to the bit" cmp h.assay again.assay
+ok "without one" held --ensemble off -o h.assay
+ok "the best model is refitted" test "$(result ensemble) $(result refit)" = "null true"
 ok "within 6 s it ends in time" timeout 8 "$ASSAY" fit train.csv --target y --time 6s -o t.assay
 finish
