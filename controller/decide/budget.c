@@ -89,7 +89,8 @@ static int64_t members_ms(const struct study *st)
 {
     int64_t budget = st->spec.budget_time_ms;
 
-    return budget_ensemble_ms(st) > 0 && !problem_refits(&st->problem) && budget >= SHORT_BUDGET_MS && st->n_paused > 0
+    return budget_ensemble_ms(st) > 0 && !problem_refits(&st->problem) &&
+                   budget >= SHORT_BUDGET_MS && st->n_paused > 0
                ? MIN(MEMBERS_MS, budget / MEMBERS_SHARE)
                : 0;
 }
@@ -101,7 +102,8 @@ int64_t budget_reserve(const struct study *st)
     int64_t last = budget_ensemble_ms(st) + members_ms(st);
     int64_t base = MIN(MAX(least, st->keep_ms * 3 / 2) + last, budget * 2 / 5);
 
-    return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2 + last, budget * 2 / 5)) : base;
+    return refit <= budget * 3 / 10 ? MAX(base, MIN(refit + least / 2 + last, budget * 2 / 5))
+                                    : base;
 }
 
 /* Monotonic ms at which the budget is used up; INT64_MAX = there is no limit, or the clock

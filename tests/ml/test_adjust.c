@@ -265,44 +265,48 @@ static void numbers(struct rng *r, enum shape shape, int64_t n)
     }
 }
 
+static const double levels[] = { 0.8, 0.9, 0.95 };
+enum { LEVELS = 3, TABLES = 60, NEW = 2000 };
+
+/* Adds the share of new rows inside the intervals that n rows taught. */
+static void inside_add(struct rng *r, enum shape shape, int n, double *inside)
+{
+    double lower, upper;
+
+    numbers(r, shape, n);
+    struct adjust_rows rows = rows_of(ML_REGRESSION, METRIC_RMSE, 0, n);
+    struct adjust a = fitted(&rows, NULL);
+    assert_int_equal(a.intervals.rows, n);
+    numbers(r, shape, NEW);
+    for (int i = 0; i < NEW * LEVELS; i++) {
+        int row = i / LEVELS, k = i % LEVELS;
+        adjust_interval(&a, levels[k], (double)p[row], &lower, &upper);
+        assert_true(lower <= upper);
+        inside[k] += y[row] >= lower && y[row] <= upper ? 1.0 / NEW / TABLES : 0;
+    }
+    adjust_fini(&a);
+}
+
 /* Over 60 tables the share of new rows inside is the level, give or take 4 of its standard errors, which are those of the
- * rows learnt from and of the new ones. */
+ * rows learnt from and of the new ones. Rounding of ranks gives up to one row of those learnt from in favour. */
 static void intervals_hold_their_share(void **state)
 {
-    static const double levels[] = { 0.8, 0.9, 0.95 };
-    enum { TABLES = 60, NEW = 2000 };
     static const int sizes[] = { 60, 500, 4000 };
 
     (void)state;
-    for (int shape = EVEN; shape <= HEAVY; shape++) {
-        for (size_t s = 0; s < ARRAY_LEN(sizes); s++) {
-            double inside[ARRAY_LEN(levels)] = { 0 };
-            struct rng r;
-            rng_init(&r, TEST_FIXED_SEED, 10 + (uint64_t)shape);
-            for (int t = 0; t < TABLES; t++) {
-                numbers(&r, (enum shape)shape, sizes[s]);
-                struct adjust_rows rows = rows_of(ML_REGRESSION, METRIC_RMSE, 0, sizes[s]);
-                struct adjust a = fitted(&rows, NULL);
-                assert_int_equal(a.intervals.rows, sizes[s]);
-                numbers(&r, (enum shape)shape, NEW);
-                for (int i = 0; i < NEW; i++) {
-                    for (size_t k = 0; k < ARRAY_LEN(levels); k++) {
-                        double lower, upper;
-                        adjust_interval(&a, levels[k], (double)p[i], &lower, &upper);
-                        assert_true(lower <= upper);
-                        inside[k] += y[i] >= lower && y[i] <= upper ? 1.0 / NEW / TABLES : 0;
-                    }
-                }
-                adjust_fini(&a);
-            }
-            for (size_t k = 0; k < ARRAY_LEN(levels); k++) {
-                /* rounding of ranks gives up to one row of those learnt from in favour */
-                double v = levels[k] * (1 - levels[k]),
-                       se = sqrt((v / sizes[s] + v / NEW) / TABLES), more = 2.0 / (sizes[s] + 1);
-                if (!(inside[k] > levels[k] - 4 * se && inside[k] < levels[k] + 4 * se + more))
-                    fail_msg("shape %d, %d rows: %.4f inside %.2f", shape, sizes[s], inside[k],
-                             levels[k]);
-            }
+    for (size_t c = 0; c < (HEAVY + 1) * ARRAY_LEN(sizes); c++) {
+        enum shape shape = (enum shape)(c / ARRAY_LEN(sizes));
+        int n = sizes[c % ARRAY_LEN(sizes)];
+        double inside[LEVELS] = { 0 };
+        struct rng r;
+        rng_init(&r, TEST_FIXED_SEED, 10 + (uint64_t)shape);
+        for (int t = 0; t < TABLES; t++)
+            inside_add(&r, shape, n, inside);
+        for (int k = 0; k < LEVELS; k++) {
+            double v = levels[k] * (1 - levels[k]), se = sqrt((v / n + v / NEW) / TABLES);
+            if (!(inside[k] > levels[k] - 4 * se && inside[k] < levels[k] + 4 * se + 2.0 / (n + 1)))
+                fail_msg("shape %d, %d rows: %.4f inside %.2f", (int)shape, n, inside[k],
+                         levels[k]);
         }
     }
 }

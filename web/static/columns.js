@@ -54,7 +54,7 @@ export function pipelineOf(schema) {
 
 /** What is done to the outputs of the model before people see them. */
 export function adjustedOf(schema) {
-  const {classes, calibration, threshold, intervals} = schema;
+  const { classes, calibration, threshold, intervals } = schema;
   return [
     calibration && `probabilities calibrated (slope ${fixed(calibration.slope, 2)})`,
     threshold && `“${classes?.[1]}” predicted above ${fixed(threshold, 3)}`,
