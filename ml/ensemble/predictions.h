@@ -4,7 +4,8 @@
  * `held` are the training rows, each predicted by the models of the fold that holds it out (out of
  * fold), in the order of the table. `test` are the test rows as the model file predicts them; there
  * may be none. All trials of a study hold out the same rows in the same folds, so their files differ
- * in the predictions only.
+ * in the predictions only. Of a holdout the rows that are held out are dealt out to five parts in turn,
+ * which stand in the place of folds.
  *
  * File, little-endian: magic "ASSAYOOF", u32 format, u32 task, metric, floats a row, classes, folds,
  * whether rows have weights; u64 held rows, test rows; f64 shift; then of the held rows the folds
