@@ -30,8 +30,8 @@
 
 enum {
     APPLICATION_ID = 0x41737361, /* "Assa": marks an SQLite file as one of Assay's */
-    /* Pages of 4 KiB. With ten thousand runners the log grows by 10 MB a second; when SQLite moved it
-     * into the file within a commit, at 16,384 pages, the loop stood still for 100 to 200 ms. */
+    /* Pages of 4 KiB. With ten thousand runners the log grows by 10 to 20 MB a second. When SQLite
+     * moved it within a commit, at 16,384 pages, the loop stood still for 100 to 200 ms. */
     LOG_PAGES = 8192,
     LOG_PAGES_MOST = 65536
 };
