@@ -103,7 +103,11 @@ static struct bufferevent *client_new(bufferevent_data_cb on_read, int *n_lost)
 
 /* ---- streams of events ---- */
 
-static struct bufferevent **streams;
+struct stream {
+    struct bufferevent *bev;
+};
+
+static struct stream *streams;
 static int streams_lost;
 
 static void on_stream(struct bufferevent *bev, void *arg)
@@ -121,8 +125,8 @@ static void streams_begin(void)
 
     streams = mem_array((size_t)n + 1, sizeof *streams);
     for (int i = 0; i < n; i++) {
-        streams[i] = client_new(on_stream, &streams_lost);
-        evbuffer_add_printf(bufferevent_get_output(streams[i]),
+        streams[i].bev = client_new(on_stream, &streams_lost);
+        evbuffer_add_printf(bufferevent_get_output(streams[i].bev),
                             "GET /api/v1/events?study=%d HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                             "Authorization: Bearer %s\r\n\r\n",
                             STUDY, server.token);
@@ -131,8 +135,8 @@ static void streams_begin(void)
 
 static void streams_end(void)
 {
-    for (int i = 0; streams[i]; i++)
-        bufferevent_free(streams[i]);
+    for (int i = 0; streams[i].bev; i++)
+        bufferevent_free(streams[i].bev);
     mem_free(streams);
 }
 
@@ -372,7 +376,7 @@ static void restart(void)
 static void descriptors_raise(int n_runners)
 {
     struct rlimit limit = { 0 };
-    rlim_t need = (rlim_t)(n_runners + setting("STREAMS", 0) + 500);
+    rlim_t need = (rlim_t)n_runners + (rlim_t)setting("STREAMS", 0) + 500;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= need)
         return;
