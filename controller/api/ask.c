@@ -59,7 +59,7 @@ static struct runner *clients(struct ctl *ctl, struct err *err)
 
     if (!r)
         return NULL;
-    r->heard_ms = ctl_now(ctl);
+    runner_heard(ctl, r);
     if (r->row.id && str_eq(r->row.state, "enabled"))
         return r;
     return runner_hello(ctl, r, 0, &hello, err) < 0 ? NULL : r;

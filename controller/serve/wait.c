@@ -77,7 +77,7 @@ static void answer(struct ctl *ctl, struct ctl_wait *w, json_t *grant, const str
     struct runner *r = runner_find(ctl, w->runner);
 
     if (r)
-        r->heard_ms = ctl_now(ctl);
+        runner_heard(ctl, r);
     unlink_wait(ctl, w);
     w->on_grant(w->arg, grant, err);
     mem_free(w);

@@ -173,7 +173,7 @@ int runner_here(struct ctl *ctl)
     return ctl->n_here;
 }
 
-static void heard(struct ctl *ctl, struct runner *r)
+void runner_heard(struct ctl *ctl, struct runner *r)
 {
     r->heard_ms = ctl_now(ctl);
     if (!r->was_here)
@@ -247,7 +247,7 @@ struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char 
     }
     if (owner_check(&r->row, token, err) < 0)
         return NULL;
-    heard(ctl, r);
+    runner_heard(ctl, r);
     return r;
 }
 

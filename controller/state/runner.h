@@ -93,6 +93,7 @@ struct device *runner_device(struct runner *r, const char *id); /* NULL = it has
 /* To be called whenever a change of the runner may change what it adds to runner_capacity, unless
  * runner_put follows, which does it. */
 void runner_count(struct ctl *ctl, struct runner *r);
+void runner_heard(struct ctl *ctl, struct runner *r); /* now */
 /* A lease of this device came (by 1) or went (-1). Without effect if it is not known. */
 void runner_leased(struct ctl *ctl, int64_t id, const char *device, int by);
 void runner_leases_forget(struct ctl *ctl, struct runner *r); /* NULL = of all */
