@@ -12,7 +12,7 @@ struct seeds_result {
     int seeds;
     double at[SEEDS_MARKS]; /* a quarter, a half and all of the seconds, or of the ended trials */
     double regret[SEEDS_MARKS], se[SEEDS_MARKS];
-    double value[SEEDS_MARKS]; /* mean best, in the table's own direction */
+    double value[SEEDS_MARKS];   /* mean best, in the table's own direction */
     double (*each)[SEEDS_MARKS]; /* regret of every seed, so that two samplers can be paired */
     double *curve;               /* mean regret along the trace */
     size_t n_curve;

@@ -228,9 +228,14 @@ static void regions_that_fail_are_left_alone(void **state)
         for (int t = 1; t <= 50; t++) { /* the left half crashes */
             assert_int_equal(x->ops->suggest(x, t, 1, point, NULL), 1);
             bool is_bad = point[0] < 2.5;
-            struct observation o = { t, is_bad ? OBS_FAILED : OBS_COMPLETED, 1,
-                                     1, is_bad ? NAN : branin(point),        { 0 },
-                                     1, 0 };
+            struct observation o = { t,
+                                     is_bad ? OBS_FAILED : OBS_COMPLETED,
+                                     1,
+                                     1,
+                                     is_bad ? NAN : branin(point),
+                                     { 0 },
+                                     1,
+                                     0 };
             assert_int_equal(x->ops->observe(x, &o, NULL), 0);
             failed += is_bad && t > 20;
         }
