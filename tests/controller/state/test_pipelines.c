@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define SPEC \
-    "{'name':'s','dataset':'d','target':'y','budget':{'trials':30},'seed':7,'parallel':1,'space':[{'family':'boost'}]}"
+    "{'name':'s','dataset':'d','target':'y','budget':{'trials':30},'seed':7,'parallel':1,'scheduler':'none','space':[{'family':'boost'}]}"
 
 #define STEPS "\"steps\":[{\"say\":\"in bins\",\"inputs\":2}]"
 #define GROUP "{\"type\":\"number\",\"n\":2,\"columns\":[\"a\",\"b\"],\"inputs\":2," STEPS "}"
