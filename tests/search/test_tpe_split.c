@@ -151,11 +151,10 @@ static void long_histories_are_thinned_evenly_and_stably(void **state)
 static void with_noise_up_to_twice_as_many_are_good(void **state)
 {
     static const struct {
-        int trials;
         double noise;
-        int good;
-    } cases[] = { { 100, 0, 10 },   { 100, 0.25, 15 }, { 100, 0.5, 20 }, { 100, 0.9, 20 },
-                  { 400, 0.5, 50 }, { 400, 0, 25 },    { -100, 0.5, 10 } };
+        int trials, good;
+    } cases[] = { { 0, 100, 10 },   { 0.25, 100, 15 }, { 0.5, 100, 20 }, { 0.9, 100, 20 },
+                  { 0.5, 400, 50 }, { 0, 400, 25 },    { 0.5, -100, 10 } };
     struct space *s = spaces_chain(2);
     double point[2] = { 0, NAN };
 
