@@ -35,7 +35,9 @@ static const struct {
     { "missing_columns", NULL, "{\"type\":\"string\",\"enum\":[\"error\",\"missing\"]}" },
     { "bad_cells", NULL, "{\"type\":\"string\",\"enum\":[\"missing\",\"error\"]}" },
     { "threshold", NULL, "{\"type\":\"number\",\"minimum\":0,\"maximum\":1}" },
-    { "interval", NULL, "{\"type\":\"number\",\"exclusiveMinimum\":0,\"exclusiveMaximum\":1}" },
+    { "interval", NULL,
+      "{\"type\":\"number\",\"minimum\":0,\"exclusiveMinimum\":true,\"maximum\":1,"
+      "\"exclusiveMaximum\":true}" },
     { "trial", NULL, ID },
     { "runner", NULL, ID },
     { "token", NULL, ID },
