@@ -22,15 +22,21 @@ static json_t *call(struct rig *r, const char *study, int64_t trial, bool is_end
     return rc < 0 ? NULL : out;
 }
 
-static json_t *suggest(struct rig *r, const char *study, const char *client, int count)
+/* key: "count" = so many trials; "ahead" = at most so many. */
+static json_t *ask_for(struct rig *r, const char *study, const char *client, const char *key, int n)
 {
     char body[100];
 
-    (void)snprintf(body, sizeof body, "{'client':'%s','count':%d}", client, count);
+    (void)snprintf(body, sizeof body, "{'client':'%s','%s':%d}", client, key, n);
     json_t *out = call(r, study, 0, false, body);
     if (!out)
         fail_msg("suggest: %s: %s", rig_err.where, rig_err.text);
     return out;
+}
+
+static json_t *suggest(struct rig *r, const char *study, const char *client, int count)
+{
+    return ask_for(r, study, client, "count", count);
 }
 
 static int64_t number_of(const json_t *o, const char *key)
@@ -313,13 +319,7 @@ static json_t *tell_many(struct rig *r, const char *study, const char *body)
 
 static json_t *ask_ahead(struct rig *r, const char *study, const char *client, int ahead)
 {
-    char body[100];
-
-    (void)snprintf(body, sizeof body, "{'client':'%s','ahead':%d}", client, ahead);
-    json_t *out = call(r, study, 0, false, body);
-    if (!out)
-        fail_msg("suggest: %s: %s", rig_err.where, rig_err.text);
-    return out;
+    return ask_for(r, study, client, "ahead", ahead);
 }
 
 static const char *verdict_of(const json_t *told, size_t i)
