@@ -3,22 +3,8 @@
 # killed in the middle and started again, one program is killed for good, and nothing that was told is lost or counted twice.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-export PYTHONPATH=$ROOT/configs/clients PYTHONDONTWRITEBYTECODE=1
-
-port=
-serve() {
-    rm -f serve.out
-    "$ASSAY" serve --data-dir data --listen "127.0.0.1:${port:-0}" >serve.out 2>>serve.log &
-    SERVE=$!
-    PIDS="${PIDS:-} $!"
-    until grep -q '^assayd: ' serve.out; do
-        kill -0 $! 2>/dev/null || return 1
-        sleep 0.05
-    done
-    port=$(sed -n 's/^assayd: http:..127.0.0.1:\([0-9]*\) .*/\1/p' serve.out)
-    ASSAY_TOKEN=$(cat data/admin-token)
-    export ASSAY_TOKEN URL=http://127.0.0.1:$port
-}
+# shellcheck source=tests/e2e/ask_lib.sh
+. "$ROOT/tests/e2e/ask_lib.sh"
 
 cat >program.py <<'END'
 import math, os, sys, time
