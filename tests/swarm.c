@@ -178,20 +178,26 @@ static int answer_take(struct swarm_peer *p, json_t **out)
 
 /* ---- a runner ---- */
 
-static void hello(struct swarm_peer *p)
+json_t *swarm_hello_json_new(const char *session, int max_trials)
 {
     struct msg_hello *m = mem_zalloc(sizeof *m);
 
     m->protocol = MSG_PROTOCOL;
     m->n_devices = 1;
-    str_copy(m->name, sizeof m->name, p->session);
-    str_copy(m->session, sizeof m->session, p->session);
+    str_copy(m->name, sizeof m->name, session);
+    str_copy(m->session, sizeof m->session, session);
     str_copy(m->numeric_sig, sizeof m->numeric_sig, "assay-1/cpu");
     str_copy(m->devices[0].id, sizeof m->devices[0].id, "cpu0");
     str_copy(m->devices[0].kind, sizeof m->devices[0].kind, "cpu");
-    m->devices[0].max_trials = p->swarm->conf.group;
-    send_call(p, SWARM_HELLO, "", msg_hello_json_new(m));
+    m->devices[0].max_trials = max_trials;
+    json_t *out = msg_hello_json_new(m);
     mem_free(m);
+    return out;
+}
+
+static void hello(struct swarm_peer *p)
+{
+    send_call(p, SWARM_HELLO, "", swarm_hello_json_new(p->session, p->swarm->conf.group));
 }
 
 static void ask(struct swarm_peer *p)

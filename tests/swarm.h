@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 
 #include <event2/event.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,6 +53,8 @@ struct swarm {
     int64_t cap_ended;
 };
 
+/* What a simulated runner of one core says first; its name is its session's. */
+json_t *swarm_hello_json_new(const char *session, int max_trials);
 /* The texts of conf are borrowed. */
 void swarm_start(struct swarm *s, const struct swarm_conf *conf);
 /* Forgets what was counted and timed, but not which trials have ended. */

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "ml/family/family.h"
 #include "tests/e2e/service.h"
+#include "tests/swarm.h"
 
 #include <event2/thread.h>
 #include <inttypes.h>
@@ -33,20 +34,9 @@ static void call_json(struct peer *p, enum fleet_call call, const char *path, js
 
 static void say_hello(struct peer *p)
 {
-    struct msg_hello *m = mem_zalloc(sizeof *m);
-
-    m->protocol = MSG_PROTOCOL;
-    m->n_devices = 1;
     (void)!snprintf(p->session, sizeof p->session, "%.16s%dx%d", p->fleet->conf.label, p->index,
                     p->life);
-    str_copy(m->name, sizeof m->name, p->session);
-    str_copy(m->session, sizeof m->session, p->session);
-    str_copy(m->numeric_sig, sizeof m->numeric_sig, "assay-1/cpu");
-    str_copy(m->devices[0].id, sizeof m->devices[0].id, "cpu0");
-    str_copy(m->devices[0].kind, sizeof m->devices[0].kind, "cpu");
-    m->devices[0].max_trials = p->fleet->conf.group;
-    call_json(p, CALL_HELLO, "runners", msg_hello_json_new(m));
-    mem_free(m);
+    call_json(p, CALL_HELLO, "runners", swarm_hello_json_new(p->session, p->fleet->conf.group));
 }
 
 static void ask(struct peer *p)
