@@ -47,12 +47,7 @@ if [ -n "${SPEC_TABLES:-}" ] && ! "$SPEC_TABLES" docs/SPEC.md | diff -u docs/SPE
     bad=1
 fi
 
-# Commits since the rule was made: a subject of at most 72 characters, and a body that says why.
-git log --no-merges --since=2026-11-22T17:30:00Z --format='%h%x09%s%x09%b%x00' 2>/dev/null | tr '\n' ' ' | tr '\0' '\n' |
-    awk -F '\t' '{ sub(/^ /, "", $1) }
-        length($2) > 72 { printf "commit %s: the subject has %d characters, at most 72\n", $1, length($2); bad = 1 }
-        $1 != "" && $3 !~ /[^ ]/ { printf "commit %s: a body that says why is missing\n", $1; bad = 1 }
-        END { exit bad }' || bad=1
+tests/check-commits.sh || bad=1
 
 [ $bad -eq 0 ] && echo "lint: ${#files[@]} files are fine"
 exit $bad
