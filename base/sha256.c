@@ -75,42 +75,74 @@ static int cpu_has_sha(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA) != 0;
 }
 
-/* The instructions keep the state as two vectors, ABEF and CDGH, and do two rounds each, so one
- * step of this loop is four rounds. The message schedule runs in a ring of four vectors. */
-__attribute__((target("sha,sse4.1,ssse3"))) static void blocks_sha_ni(uint32_t h[8],
-                                                                      const uint8_t *p, size_t n)
+/* The instructions keep the state as two vectors, ABEF and CDGH, and do two rounds each. The message
+ * schedule is a ring of four vectors, which have names of their own so that they stay in registers. */
+struct ni_state {
+    __m128i abef, cdgh;
+};
+
+#define TARGET_NI    __attribute__((target("sha,sse4.1,ssse3")))
+#define TARGET_NI_IN TARGET_NI static inline __attribute__((always_inline))
+
+TARGET_NI_IN __m128i ni_load(const void *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
+
+/* Rounds 4i to 4i+3. */
+TARGET_NI_IN void ni_rounds(struct ni_state *s, __m128i words, int i)
+{
+    __m128i sum = _mm_add_epi32(words, ni_load(k256 + 4 * i));
+
+    s->cdgh = _mm_sha256rnds2_epu32(s->cdgh, s->abef, sum);
+    s->abef = _mm_sha256rnds2_epu32(s->abef, s->cdgh, _mm_shuffle_epi32(sum, 0x0E));
+}
+
+/* The four words after w0 to w3. */
+TARGET_NI_IN __m128i ni_next(__m128i w0, __m128i w1, __m128i w2, __m128i w3)
+{
+    __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(w0, w1), _mm_alignr_epi8(w3, w2, 4));
+
+    return _mm_sha256msg2_epu32(sum, w3);
+}
+
+TARGET_NI_IN void ni_block(struct ni_state *s, const uint8_t *p)
 {
     const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0bLL, 0x0405060700010203LL);
-    __m128i lo = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)h), 0xB1);
-    __m128i hi = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)(h + 4)), 0x1B);
-    __m128i abef = _mm_alignr_epi8(lo, hi, 8), cdgh = _mm_blend_epi16(hi, lo, 0xF0);
+    __m128i w0 = _mm_shuffle_epi8(ni_load(p), swap);
+    __m128i w1 = _mm_shuffle_epi8(ni_load(p + 16), swap);
+    __m128i w2 = _mm_shuffle_epi8(ni_load(p + 32), swap);
+    __m128i w3 = _mm_shuffle_epi8(ni_load(p + 48), swap);
+
+    for (int i = 0;; i += 4) {
+        ni_rounds(s, w0, i);
+        ni_rounds(s, w1, i + 1);
+        ni_rounds(s, w2, i + 2);
+        ni_rounds(s, w3, i + 3);
+        if (i == 12)
+            return;
+        w0 = ni_next(w0, w1, w2, w3);
+        w1 = ni_next(w1, w2, w3, w0);
+        w2 = ni_next(w2, w3, w0, w1);
+        w3 = ni_next(w3, w0, w1, w2);
+    }
+}
+
+TARGET_NI static void blocks_sha_ni(uint32_t h[8], const uint8_t *p, size_t n)
+{
+    __m128i lo = _mm_shuffle_epi32(ni_load(h), 0xB1);
+    __m128i hi = _mm_shuffle_epi32(ni_load(h + 4), 0x1B);
+    struct ni_state s = { _mm_alignr_epi8(lo, hi, 8), _mm_blend_epi16(hi, lo, 0xF0) };
 
     for (; n; n--, p += 64) {
-        __m128i abef0 = abef, cdgh0 = cdgh, w[4];
+        struct ni_state before = s;
 
-        for (int i = 0; i < 16; i++) {
-            __m128i *m = &w[i & 3], sum;
-
-            if (i < 4) {
-                *m = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
-                *m = _mm_shuffle_epi8(*m, swap);
-            } else {
-                __m128i last = w[(i + 3) & 3];
-
-                *m = _mm_sha256msg1_epu32(*m, w[(i + 1) & 3]);
-                *m = _mm_add_epi32(*m, _mm_alignr_epi8(last, w[(i + 2) & 3], 4));
-                *m = _mm_sha256msg2_epu32(*m, last);
-            }
-            sum = _mm_loadu_si128((const __m128i *)(const void *)(k256 + 4 * i));
-            sum = _mm_add_epi32(*m, sum);
-            cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
-            abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0E));
-        }
-        abef = _mm_add_epi32(abef, abef0);
-        cdgh = _mm_add_epi32(cdgh, cdgh0);
+        ni_block(&s, p);
+        s.abef = _mm_add_epi32(s.abef, before.abef);
+        s.cdgh = _mm_add_epi32(s.cdgh, before.cdgh);
     }
-    lo = _mm_shuffle_epi32(abef, 0x1B);
-    hi = _mm_shuffle_epi32(cdgh, 0xB1);
+    lo = _mm_shuffle_epi32(s.abef, 0x1B);
+    hi = _mm_shuffle_epi32(s.cdgh, 0xB1);
     _mm_storeu_si128((__m128i *)(void *)h, _mm_blend_epi16(lo, hi, 0xF0));
     _mm_storeu_si128((__m128i *)(void *)(h + 4), _mm_alignr_epi8(hi, lo, 8));
 }

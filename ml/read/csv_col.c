@@ -11,6 +11,7 @@
 #include "ml/cells/judge.h"
 #include "ml/cells/words.h"
 #include "ml/read/csv_table.h"
+#include "ml/read/csv_wide.h"
 
 #include <math.h>
 #include <string.h>
@@ -262,22 +263,88 @@ ALWAYS_INLINE int64_t loop_doubles(struct csv_col *col, const struct csv_rows *r
     return k;
 }
 
-#define PICK(LOOP)                                                             \
-    (r->has_quotes ? (last ? LOOP(col, r, at, step, k, n, place, true, true)   \
-                           : LOOP(col, r, at, step, k, n, place, true, false)) \
-                   : (last ? LOOP(col, r, at, step, k, n, place, false, true)  \
-                           : LOOP(col, r, at, step, k, n, place, false, false)))
+#define PICK(LOOP, TO)                                                          \
+    (r->has_quotes ? (last ? LOOP(col, r, at, step, k, TO, place, true, true)   \
+                           : LOOP(col, r, at, step, k, TO, place, true, false)) \
+                   : (last ? LOOP(col, r, at, step, k, TO, place, false, true)  \
+                           : LOOP(col, r, at, step, k, TO, place, false, false)))
 
-static int64_t take_ints(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
+static int64_t some_ints(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
                          int64_t k, int64_t n, int64_t place, bool last)
 {
-    return PICK(loop_ints);
+    return PICK(loop_ints, n);
 }
 
-static int64_t take_doubles(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
+static int64_t some_doubles(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
                             int64_t k, int64_t n, int64_t place, bool last)
 {
-    return PICK(loop_doubles);
+    return PICK(loop_doubles, n);
+}
+
+/* Takes rows from k on as long as a quick form fits: groups of rows while all of a group are of the
+ * most usual form, else some rows one by one, and the more of them the less the groups fit. */
+static int64_t take_quick(struct csv_col *col, const struct csv_rows *r, int64_t at, int64_t step,
+                          int64_t k, int64_t n, int64_t place, bool last)
+{
+    enum { FEW = 8, MANY = 1024 };
+    bool is_int = col->mode == COL_INT;
+
+    for (int64_t some = FEW; k < n; some = MIN(some * 2, MANY)) {
+        struct csv_run run = { r, at + k * step, step, n - k, last };
+        int64_t taken =
+            is_int ? csv_wide_ints(col, &run, place + k) : csv_wide_doubles(col, &run, place + k);
+        k += taken;
+        some = taken > 0 ? FEW : some;
+        int64_t to = MIN(n, k + some);
+        k = is_int ? some_ints(col, r, at, step, k, to, place, last)
+                   : some_doubles(col, r, at, step, k, to, place, last);
+        if (k < to)
+            break;
+    }
+    return k;
+}
+
+/* The code of a text as the file has it, by the dictionary. is_kept: it will be found sooner next
+ * time. */
+static int text_code(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
+                     const char *raw, size_t n_raw, bool is_kept, uint32_t *code, struct err *err)
+{
+    const char *s = raw;
+    size_t n = n_raw;
+
+    if (r->has_escapes && has_quote(s, n))
+        field_unescape(t, &s, &n);
+    if (csv_dict_add(col->dict, s, n, code, err) < 0)
+        return -1;
+    /* A text has one spelling within quotes and outside of them, so what the file has will do. */
+    if (is_kept && *code != FRAME_CODE_MISSING)
+        csv_seen_keep_text(&col->seen, raw, n_raw, *code);
+    return 0;
+}
+
+ALWAYS_INLINE int64_t loop_texts(struct csv_table *t, struct csv_col *col, const struct csv_rows *r,
+                                 int64_t at, int64_t step, int64_t k, int64_t n, bool quotes,
+                                 bool last, struct err *err)
+{
+    enum { LEAST_CHUNK = 2048 };
+    bool is_kept = t->chunk_rows >= LEAST_CHUNK;
+    uint32_t *codes = col->codes + t->filled;
+    struct csv_dict *dict = col->dict;
+    const char *s;
+
+    for (; k < n; k++) {
+        uint32_t code = 0;
+        size_t len = field_raw(r, at + k * step, quotes, last, &s);
+        if (!csv_seen_find(&col->seen, s, len, &code) &&
+            text_code(t, col, r, s, len, is_kept, &code, err) < 0)
+            break;
+        codes[k] = code;
+        if (code == FRAME_CODE_MISSING)
+            col->stats.missing++;
+        else
+            csv_dict_count(dict, code);
+    }
+    return k;
 }
 
 /* Texts. Returns the first row that is not taken, which is n unless err is set. */
@@ -285,22 +352,11 @@ static int64_t take_texts(struct csv_table *t, struct csv_col *col, const struct
                           int64_t at, int64_t step, int64_t k, int64_t n, bool last,
                           struct err *err)
 {
-    struct csv_dict *dict = col->dict;
-    const char *s;
-    size_t len;
-
-    for (; k < n; k++) {
-        uint32_t code = 0;
-        field_text(t, r, at + k * step, last, &s, &len);
-        if (csv_dict_add(dict, s, len, &code, err) < 0)
-            break;
-        col->codes[t->filled + k] = code;
-        if (code == FRAME_CODE_MISSING)
-            col->stats.missing++;
-        else
-            csv_dict_count(dict, code);
-    }
-    return k;
+    if (!r->has_quotes)
+        return last ? loop_texts(t, col, r, at, step, k, n, false, true, err)
+                    : loop_texts(t, col, r, at, step, k, n, false, false, err);
+    return last ? loop_texts(t, col, r, at, step, k, n, true, true, err)
+                : loop_texts(t, col, r, at, step, k, n, true, false, err);
 }
 
 int csv_col_take(struct csv_table *t, int c, const struct csv_rows *r, int64_t first, int64_t n,
@@ -319,8 +375,7 @@ int csv_col_take(struct csv_table *t, int c, const struct csv_rows *r, int64_t f
             continue;
         }
         if (!col->is_slow)
-            k = col->mode == COL_INT ? take_ints(col, r, at, step, k, n, t->filled, last)
-                                     : take_doubles(col, r, at, step, k, n, t->filled, last);
+            k = take_quick(col, r, at, step, k, n, t->filled, last);
         if (k == n)
             break;
         rc = take_odd_number(t, col, r, at + k * step, last, t->filled + k, err);

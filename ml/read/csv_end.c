@@ -211,6 +211,7 @@ static int end_texts(struct csv_table *t, struct csv_col *col, struct err *err)
     struct err why = { 0 };
     int rc = 0;
 
+    csv_seen_fini(&col->seen);
     if (csv_dict_levels(col->dict, &levels, err) < 0)
         return -1;
     if (col->note)

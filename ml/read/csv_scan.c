@@ -142,22 +142,40 @@ ALWAYS_INLINE uint64_t step_plain(struct csv_scan *s, struct state *st, const st
 }
 
 /* Eight places are written at a time, needed or not: the branch of the loop is then nearly always
- * predicted right. */
-ALWAYS_INLINE void ends_put(struct csv_scan *s, uint64_t ends, size_t at, unsigned n)
-{
-    uint32_t *out = s->ends + s->n_ends;
+ * predicted right. FIRST gives the place of the lowest bit, and anything for 0. */
+#define ENDS_PUT_BODY(FIRST)                                     \
+    do {                                                         \
+        unsigned n = (unsigned)__builtin_popcountll(ends);       \
+        uint32_t *out = s->ends + s->n_ends;                     \
+        for (unsigned done = 0; done < n; done += 8, out += 8) { \
+            for (int i = 0; i < 8; i++) {                        \
+                out[i] = (uint32_t)at + (uint32_t)FIRST(ends);   \
+                ends &= ends - 1;                                \
+            }                                                    \
+        }                                                        \
+        s->n_ends += n;                                          \
+    } while (0)
 
-    for (unsigned done = 0; done < n; done += 8, out += 8) {
-        for (int i = 0; i < 8; i++) {
-            out[i] = (uint32_t)at + (uint32_t)__builtin_ctzll(ends | 1ull << 63);
-            ends &= ends - 1;
-        }
-    }
-    s->n_ends += n;
+ALWAYS_INLINE uint64_t first_portable(uint64_t bits)
+{
+    return (uint64_t)__builtin_ctzll(bits | 1ull << 63);
 }
 
-ALWAYS_INLINE void step(struct csv_scan *s, struct state *st, const struct masks *m, uint64_t valid,
-                        size_t at)
+ALWAYS_INLINE void put_portable(struct csv_scan *s, uint64_t ends, size_t at)
+{
+    ENDS_PUT_BODY(first_portable);
+}
+
+#if defined(__x86_64__)
+TARGET_AVX2 ALWAYS_INLINE void put_avx2(struct csv_scan *s, uint64_t ends, size_t at)
+{
+    ENDS_PUT_BODY(_tzcnt_u64);
+}
+#endif
+
+/* Returns the ends of fields. */
+ALWAYS_INLINE uint64_t step(struct csv_scan *s, struct state *st, const struct masks *m,
+                            uint64_t valid, size_t at)
 {
     uint64_t ends;
 
@@ -169,7 +187,7 @@ ALWAYS_INLINE void step(struct csv_scan *s, struct state *st, const struct masks
     s->has_high = s->has_high || m->high;
     s->n_lines += (size_t)__builtin_popcountll(ends & m->feed);
     s->n_feeds += (size_t)__builtin_popcountll(m->feed);
-    ends_put(s, ends, at, (unsigned)__builtin_popcountll(ends));
+    return ends;
 }
 
 ALWAYS_INLINE void masks_cut(struct masks *m, uint64_t valid)
@@ -194,7 +212,7 @@ static void scan_end(struct csv_scan *s, const struct state *st, size_t n)
         s->fault = CSV_SCAN_OK;
 }
 
-#define SCAN_BODY(MASKS)                                            \
+#define SCAN_BODY(MASKS, PUT)                                       \
     do {                                                            \
         struct state st;                                            \
         struct masks m;                                             \
@@ -202,26 +220,26 @@ static void scan_end(struct csv_scan *s, const struct state *st, size_t n)
         scan_begin(s, &st);                                         \
         for (; at + 64 <= n && s->fault == CSV_SCAN_OK; at += 64) { \
             MASKS(&m, text + at, (uint8_t)delimiter);               \
-            step(s, &st, &m, ~0ull, at);                            \
+            PUT(s, step(s, &st, &m, ~0ull, at), at);                \
         }                                                           \
         if (at < n && s->fault == CSV_SCAN_OK) {                    \
             uint64_t valid = ~0ull >> (64 - (n - at));              \
             MASKS(&m, text + at, (uint8_t)delimiter);               \
             masks_cut(&m, valid);                                   \
-            step(s, &st, &m, valid, at);                            \
+            PUT(s, step(s, &st, &m, valid, at), at);                \
         }                                                           \
         scan_end(s, &st, n);                                        \
     } while (0)
 
 void csv_scan_portable(struct csv_scan *s, const uint8_t *text, size_t n, char delimiter)
 {
-    SCAN_BODY(masks_portable);
+    SCAN_BODY(masks_portable, put_portable);
 }
 
 #if defined(__x86_64__)
 TARGET_AVX2 static void scan_avx2(struct csv_scan *s, const uint8_t *text, size_t n, char delimiter)
 {
-    SCAN_BODY(masks_avx2);
+    SCAN_BODY(masks_avx2, put_avx2);
 }
 #endif
 

@@ -181,6 +181,7 @@ void csv_table_fini(struct csv_table *t)
             csv_dict_fini(col->dict);
         if (col->doubts)
             csv_dict_fini(col->doubts);
+        csv_seen_fini(&col->seen);
         frame_stats_fini(&col->stats);
         mem_free(col->dict);
         mem_free(col->doubts);
@@ -370,6 +371,7 @@ int64_t csv_table_bytes(const struct csv_table *t)
         const struct csv_col *col = &t->cols[c];
         bytes += (int64_t)(sizeof(*col) + col->odd_cap + (size_t)t->n_chunks * 8 +
                            (size_t)col->stats.set_cap * 8);
+        bytes += csv_seen_bytes(&col->seen);
         bytes += col->dict ? csv_dict_bytes(col->dict) : 0;
         bytes += col->doubts ? csv_dict_bytes(col->doubts) : 0;
     }

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "ml/read/csv_dict.h"
 #include "ml/read/csv_opts.h"
+#include "ml/read/csv_seen.h"
 #include "ml/table/frame_file.h"
 
 #include <stdbool.h>
@@ -56,8 +57,9 @@ struct csv_col {
     struct frame_stats stats;
     /* entries of the chunks written so far */
     uint64_t *entries;
-    /* of a text column */
+    /* of a text column; seen: what stands before the dictionary */
     struct csv_dict *dict;
+    struct csv_seen seen;
     /* Numbers whose text %.15g would not give back, for the case that the column turns out to be
      * text: u16 row, u8 length (255 = a u32 follows), bytes. Those of the chunk being filled; those
      * of earlier chunks are in the spool file. */

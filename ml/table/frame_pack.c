@@ -6,10 +6,12 @@
  * the compiler vectorises them. Called by frame.c, frame_write.c and ml/read. */
 #include "ml/table/frame_file.h"
 
+#include "base/simd.h"
+
 #include <math.h>
 #include <string.h>
 
-int64_t frame_pack_ints(const int32_t *v, int64_t n, void *out, enum frame_chunk *type)
+SIMD_BODY void range_body(const int32_t *v, int64_t n, int32_t *least, int32_t *most)
 {
     int32_t lo = 0, hi = 0;
 
@@ -18,17 +20,39 @@ int64_t frame_pack_ints(const int32_t *v, int64_t n, void *out, enum frame_chunk
         lo = x < lo ? x : lo;
         hi = x > hi ? x : hi;
     }
+    *least = lo;
+    *most = hi;
+}
+
+SIMD_BODY void to_i8_body(const int32_t *v, int64_t n, int8_t *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int8_t)(v[i] == FRAME_INT_MISSING ? INT8_MIN : v[i]);
+}
+
+SIMD_BODY void to_i16_body(const int32_t *v, int64_t n, int16_t *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = (int16_t)(v[i] == FRAME_INT_MISSING ? INT16_MIN : v[i]);
+}
+
+SIMD_KERNEL_STATIC(range, (const int32_t *v, int64_t n, int32_t *least, int32_t *most),
+                   (v, n, least, most))
+SIMD_KERNEL_STATIC(to_i8, (const int32_t *v, int64_t n, int8_t *out), (v, n, out))
+SIMD_KERNEL_STATIC(to_i16, (const int32_t *v, int64_t n, int16_t *out), (v, n, out))
+
+int64_t frame_pack_ints(const int32_t *v, int64_t n, void *out, enum frame_chunk *type)
+{
+    int32_t lo = 0, hi = 0;
+
+    range(v, n, &lo, &hi);
     if (lo > INT8_MIN && hi <= INT8_MAX) {
-        int8_t *o = out;
-        for (int64_t i = 0; i < n; i++)
-            o[i] = (int8_t)(v[i] == FRAME_INT_MISSING ? INT8_MIN : v[i]);
+        to_i8(v, n, out);
         *type = FC_I8;
         return n;
     }
     if (lo > INT16_MIN && hi <= INT16_MAX) {
-        int16_t *o = out;
-        for (int64_t i = 0; i < n; i++)
-            o[i] = (int16_t)(v[i] == FRAME_INT_MISSING ? INT16_MIN : v[i]);
+        to_i16(v, n, out);
         *type = FC_I16;
         return n * 2;
     }

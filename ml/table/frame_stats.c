@@ -8,6 +8,7 @@
 #include "ml/table/frame_file.h"
 
 #include "base/mem.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,10 +28,12 @@ void frame_stats_fini(struct frame_stats *s)
     s->set_cap = 0;
 }
 
-/* Slots hold bits + 1, so that 0 means free. All-ones bits (a NaN) never come here. */
+/* Slots hold bits + 1, so that 0 means free. All-ones bits (a NaN) never come here. A small whole
+ * number differs from others in the upper half of its bits only, and what stands in the upper half
+ * of a factor does not reach the lower bits of a product: the upper half is folded down first. */
 static bool set_put(uint64_t *set, uint32_t cap, uint64_t stored)
 {
-    uint64_t h = stored * 0x9e3779b97f4a7c15ull;
+    uint64_t h = (stored ^ stored >> 32) * 0x9e3779b97f4a7c15ull;
 
     for (uint32_t i = (uint32_t)(h >> 32) & (cap - 1);; i = (i + 1) & (cap - 1)) {
         if (set[i] == stored)
@@ -143,8 +146,8 @@ static void distinct_span(struct frame_stats *s, const int32_t *v, int64_t n, in
     }
 }
 
-/* Four values at a time; comparisons give -1 for true. */
-enum { WIDE = 4, INTS_BLOCK = 1 << 16 };
+/* Eight values at a time; comparisons give -1 for true. */
+enum { WIDE = 8, INTS_BLOCK = 1 << 16 };
 typedef int32_t wide __attribute__((vector_size(WIDE * 4)));
 
 struct ints_seen {
@@ -152,7 +155,7 @@ struct ints_seen {
     int64_t sum, missing;
 };
 
-static void ints_see(struct ints_seen *o, int32_t v)
+SIMD_BODY void ints_see(struct ints_seen *o, int32_t v)
 {
     bool is_missing = v == FRAME_INT_MISSING;
 
@@ -162,15 +165,15 @@ static void ints_see(struct ints_seen *o, int32_t v)
     o->missing += is_missing;
 }
 
-static wide least(wide a, wide b)
+SIMD_BODY void least(wide *a, const wide *b)
 {
-    wide is_a = a < b;
+    wide is_a = *a < *b;
 
-    return (is_a & a) | (~is_a & b);
+    *a = (is_a & *a) | (~is_a & *b);
 }
 
 /* At most INTS_BLOCK values: sums of their upper and lower halves fit 32 bits. */
-static void ints_block(struct ints_seen *o, const int32_t *v, int64_t n)
+SIMD_BODY void ints_block_body(struct ints_seen *o, const int32_t *v, int64_t n)
 {
     wide lo = INT32_MAX - (wide){ 0 }, least_not = lo, upper = { 0 }, lower = { 0 }, gaps = { 0 };
     int64_t i = 0;
@@ -178,10 +181,11 @@ static void ints_block(struct ints_seen *o, const int32_t *v, int64_t n)
     for (; i + WIDE <= n; i += WIDE) {
         wide x;
         memcpy(&x, v + i, sizeof(x));
-        wide is_missing = x == FRAME_INT_MISSING, known = x & ~is_missing;
+        wide is_missing = x == FRAME_INT_MISSING, known = x & ~is_missing, flipped = ~x;
         /* the complement of FRAME_INT_MISSING is the largest value */
-        lo = least(lo, x ^ is_missing);
-        least_not = least(least_not, ~x);
+        wide or_largest = x ^ is_missing;
+        least(&lo, &or_largest);
+        least(&least_not, &flipped);
         upper += known >> 16;
         lower += known & 0xffff;
         gaps -= is_missing;
@@ -195,6 +199,8 @@ static void ints_block(struct ints_seen *o, const int32_t *v, int64_t n)
     for (; i < n; i++)
         ints_see(o, v[i]);
 }
+
+SIMD_KERNEL_STATIC(ints_block, (struct ints_seen * o, const int32_t *v, int64_t n), (o, v, n))
 
 void frame_stats_ints(struct frame_stats *s, const int32_t *v, int64_t n)
 {

@@ -1,10 +1,11 @@
 /* fuzz_csv.c - any bytes as CSV: one clear error and no file, or a frame that passes its own check, whose hash and cells do
- * not depend on how the bytes arrived. The first three bytes choose options and read size.
+ * not depend on how the bytes arrived or on the instructions that read them. The first three bytes choose options and read size.
  * covers: ml/cells/form.c ml/cells/date.c ml/cells/words.c ml/cells/judge.c ml/cells/judge_numbers.c ml/cells/judge_dates.c ml/cells/judge_shape.c
- * covers: ml/read/csv_end.c ml/read/csv.c ml/read/csv_scan.c ml/cells/csv_num.c ml/read/csv_col.c ml/read/csv_table.c ml/read/csv_retype.c ml/read/csv_dict.c ml/read/csv_dialect.c */
+ * covers: ml/read/csv_end.c ml/read/csv.c ml/read/csv_scan.c ml/cells/csv_num.c ml/read/csv_col.c ml/read/csv_table.c ml/read/csv_retype.c ml/read/csv_dict.c ml/read/csv_dialect.c ml/read/csv_wide.c ml/read/csv_seen.c */
 #include "tests/fuzz/feed.h"
 
 #include "base/mem.h"
+#include "base/simd.h"
 #include "base/str.h"
 #include "base/utf8.h"
 #include "ml/read/csv.h"
@@ -132,7 +133,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (rc == 0)
         check_frame();
     unlink(path);
+    simd_force(SIMD_PLAIN);
     CHECK(convert(data + 3, size - 3, step, &opts, two) == rc);
+    simd_force(simd_best());
     CHECK(strcmp(one, two) == 0);
     unlink(path);
     return 0;
