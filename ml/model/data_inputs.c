@@ -79,7 +79,8 @@ int ml_inputs_prepare(struct ml_data *d, const struct prep_choice *choice, struc
                                     .use = d->shared->use,
                                     .target = &target,
                                     .plain = plain,
-                                    .choice = *choice };
+                                    .choice = *choice,
+                                    .like = d->shared->base ? d->shared->base->prep : NULL };
     d->choice = *choice;
     d->prep = prep_fit(&spec, err);
     mem_free(plain);

@@ -26,7 +26,8 @@ enum {
 struct sample {
     int n, n_values;
     double *x, *y;
-    int *part, *group;
+    /* place: of the row's value among those that occur */
+    int *part, *group, *place;
     /* the values that occur, ascending */
     double *value;
 };
@@ -112,8 +113,12 @@ static bool sample_take(const struct prep_spec *spec, int col, struct sample *s,
     }
     memcpy(s->value, s->x, (size_t)s->n * sizeof *s->x);
     s->n_values = (int)unique(s->value, s->n);
-    return s->n_values >= LEAST_VALUES && s->n_values * LEAST_ROWS_A_VALUE <= s->n &&
-           s->n_values <= PREP_MAX_LEVELS;
+    if (s->n_values < LEAST_VALUES || s->n_values * LEAST_ROWS_A_VALUE > s->n ||
+        s->n_values > PREP_MAX_LEVELS)
+        return false;
+    for (int i = 0; i < s->n; i++)
+        s->place[i] = level_of_value(s->value, s->n_values, s->x[i]);
+    return true;
 }
 
 /* Squared errors of the rows when each is predicted by the mean of its group in the other parts,
@@ -155,14 +160,14 @@ static void groups_take(struct sample *s, int bins)
     int *bin = mem_array((size_t)s->n_values + 1, sizeof *bin);
 
     for (int i = 0; i < s->n; i++)
-        bin[level_of_value(s->value, s->n_values, s->x[i])]++;
+        bin[s->place[i]]++;
     for (int v = 0, seen = 0; v < s->n_values; v++) {
         int rows = bin[v];
         bin[v] = bins ? (int)((int64_t)seen * bins / s->n) : v;
         seen += rows;
     }
     for (int i = 0; i < s->n; i++)
-        s->group[i] = bin[level_of_value(s->value, s->n_values, s->x[i])];
+        s->group[i] = bin[s->place[i]];
     mem_free(bin);
 }
 
@@ -250,6 +255,7 @@ bool code_screen(const struct prep_spec *spec, int col, const int *classes, int 
                         .y = mem_array(most, sizeof *s.y),
                         .part = mem_array(most, sizeof *s.part),
                         .group = mem_array(most, sizeof *s.group),
+                        .place = mem_array(most, sizeof *s.place),
                         .value = mem_array(most, sizeof *s.value) };
     int64_t *rows = mem_array(most, sizeof *rows);
     bool is_code = sample_take(spec, col, &s, rows) && is_better(spec, rows, classes, n_means, &s);
@@ -258,6 +264,7 @@ bool code_screen(const struct prep_spec *spec, int col, const int *classes, int 
     mem_free(s.y);
     mem_free(s.part);
     mem_free(s.group);
+    mem_free(s.place);
     mem_free(s.value);
     mem_free(rows);
     return is_code;

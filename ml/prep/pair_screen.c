@@ -3,9 +3,9 @@
  * rows give equal answers on every machine. Called by step.c. */
 #include "ml/prep/pair_screen.h"
 
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "ml/math/sort.h"
+#include "ml/prep/key_bins.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
     MOST_COLS = 200,
     MOST_TRIED = 20,
     /* bins of a column or a combination; a side of the grid; one bin more is for missing values */
-    BINS = 32,
+    BINS = KEY_BINS,
     SIDE = 6,
     GROUPS = SIDE * SIDE + 1,
     PASSES = 3
@@ -39,6 +39,8 @@ struct screen {
     /* [n_cols][n] values, and the bins of the column */
     double *x;
     uint8_t *bin;
+    /* [MOST_TRIED][n] the column's side of the grid, of the columns that are tried in pairs */
+    uint8_t *side;
     /* [n] working room */
     double *value, *error[2];
     uint8_t *now;
@@ -51,7 +53,7 @@ struct screen {
 static void bins_take(struct screen *s, const double *x, int bins, uint8_t *out)
 {
     int64_t last[BINS] = { 0 }, m = 0, d = -1;
-    uint32_t cut[BINS] = { 0 };
+    uint32_t cut[KEY_BINS];
 
     for (int i = 0; i < s->n; i++) {
         if (!isnan(x[i]))
@@ -66,17 +68,10 @@ static void bins_take(struct screen *s, const double *x, int bins, uint8_t *out)
         s->count[d] = is_new ? 1 : s->count[d] + 1;
     }
     int n_bins = MAX(prep_cut(s->count, d + 1, bins, last), 1);
-    for (int b = 0; b < n_bins && m > 0; b++)
-        cut[b] = s->order[last[b]];
-    for (int i = 0, k = 0; i < s->n; i++) {
-        out[i] = (uint8_t)bins;
-        if (isnan(x[i]))
-            continue;
-        int at;
-        BISECT(at, n_bins - 1, cut[at] < s->key[k]);
-        out[i] = (uint8_t)at;
-        k++;
-    }
+    for (int b = 0; b < KEY_BINS; b++)
+        cut[b] = b < n_bins - 1 ? s->order[last[b]] : UINT32_MAX;
+    for (int i = 0, k = 0; i < s->n; i++)
+        out[i] = isnan(x[i]) ? (uint8_t)bins : key_bin(cut, s->key[k++]);
 }
 
 /* Takes from x what the mean of its group says, with a weight of 4 rows on 0; adds the means to
@@ -170,21 +165,19 @@ struct found {
     double worth;
 };
 
-/* The best combination of two columns; worth 0 = none is good enough. */
-static struct found pair_best(struct screen *s, int a, int b, double whole, double rest)
+/* The best combination of the tried columns at places `at` and `with`; worth 0 = none is good
+ * enough. */
+static struct found pair_best(struct screen *s, const struct tried *tried, int at, int with,
+                              double whole, double rest)
 {
+    int a = tried[at].col, b = tried[with].col;
     const double *xa = s->x + (ptrdiff_t)a * s->n, *xb = s->x + (ptrdiff_t)b * s->n;
+    const uint8_t *one = s->side + (ptrdiff_t)at * s->n, *two = s->side + (ptrdiff_t)with * s->n;
     struct found best = { { a, b, PAIR_SUM }, 0 };
-    uint8_t *second = (uint8_t *)s->room;
 
-    bins_take(s, xa, SIDE, s->now);
-    memcpy(s->value, s->now, (size_t)s->n);
-    bins_take(s, xb, SIDE, s->now);
-    memcpy(second, s->value, (size_t)s->n);
     for (int i = 0; i < s->n; i++)
         s->now[i] =
-            (uint8_t)(second[i] == SIDE || s->now[i] == SIDE ? SIDE * SIDE
-                                                             : second[i] * SIDE + s->now[i]);
+            (uint8_t)(one[i] == SIDE || two[i] == SIDE ? SIDE * SIDE : one[i] * SIDE + two[i]);
     double grid = MIN(errors_of(s, s->now, a, b, s->error[0]), rest);
     for (int op = 0; op < PAIR_OPS; op++) {
         double square = 0;
@@ -258,9 +251,11 @@ static int screen_run(const struct prep_spec *spec, const int *cols, const int64
     for (int i = 0; i < s->n; i++)
         rest += s->rest[i] * s->rest[i];
     int n = tried_take(s, effect, tried);
+    for (int c = 0; c < n; c++)
+        bins_take(s, s->x + (ptrdiff_t)tried[c].col * s->n, SIDE, s->side + (ptrdiff_t)c * s->n);
     for (int a = 0; a < n; a++) {
         for (int b = a + 1; b < n; b++)
-            found_add(best, &n_best, pair_best(s, tried[a].col, tried[b].col, whole, rest));
+            found_add(best, &n_best, pair_best(s, tried, a, b, whole, rest));
     }
     for (int i = 0; i < n_best; i++)
         out[i] = (struct pair){ cols[best[i].pair.a], cols[best[i].pair.b], best[i].pair.op };
@@ -290,6 +285,7 @@ int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
             s.error[k] = s.value + (k + 1) * room;
         s.x = mem_array(room * (size_t)n, sizeof *s.x);
         s.bin = mem_array(room * (size_t)n, 1);
+        s.side = mem_array(room * MOST_TRIED, 1);
         s.now = mem_array(room, 1);
         s.key = mem_array(room * 3, sizeof *s.key);
         s.order = s.key + room;
@@ -300,6 +296,7 @@ int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
     mem_free(s.y);
     mem_free(s.x);
     mem_free(s.bin);
+    mem_free(s.side);
     mem_free(s.now);
     mem_free(s.key);
     mem_free(s.count);

@@ -28,6 +28,23 @@ static void cols_free(struct prep *p)
     mem_free(p->cols);
 }
 
+void prep_step_share(const struct prep_step *s, struct prep_step *out)
+{
+    *out = *s;
+    __atomic_add_fetch(s->users, 1, __ATOMIC_RELAXED);
+}
+
+/* Any thread may free a preparation, and the last one frees the state. */
+void prep_step_free(struct prep_step *s)
+{
+    if (s->users && __atomic_sub_fetch(s->users, 1, __ATOMIC_ACQ_REL) > 0) {
+        s->state = NULL;
+        return;
+    }
+    s->ops->free(s);
+    mem_free(s->users);
+}
+
 void prep_free(struct prep *p)
 {
     if (!p)
@@ -36,7 +53,7 @@ void prep_free(struct prep *p)
     for (int i = 0; i < p->n_sources; i++)
         mem_free(p->sources[i].name);
     for (int i = 0; i < p->n_steps; i++)
-        p->steps[i].ops->free(&p->steps[i]);
+        prep_step_free(&p->steps[i]);
     mem_free(p->sources);
     mem_free(p->source_of);
     mem_free(p->steps);

@@ -50,6 +50,9 @@ struct prep_spec {
     const uint8_t *plain;
     /* all zeros = what the data suggests */
     struct prep_choice choice;
+    /* NULL, or what was fitted to all of the above with the choice of all zeros: steps that would
+     * come out the same are shared with it. */
+    const struct prep *like;
 };
 /* Inputs are made of all columns but those of `skip` and those that carry no information in the
  * rows: ignored, constant or wholly missing columns, and levels that never repeat. It is an error

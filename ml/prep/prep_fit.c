@@ -272,7 +272,7 @@ static void drop_steps(struct prep *p)
     }
     for (int s = 0; s < p->n_steps; s++) {
         if (!place[s]) {
-            p->steps[s].ops->free(&p->steps[s]);
+            prep_step_free(&p->steps[s]);
             continue;
         }
         place[s] = n;

@@ -35,7 +35,12 @@ struct prep_step {
     int n_sources, source[PREP_SOURCES];
     int n_parts;
     void *state;
+    /* how many preparations have this state; NULL = this one alone */
+    int *users;
 };
+/* The same state for one more preparation. Its sources are to be set. */
+void prep_step_share(const struct prep_step *s, struct prep_step *out);
+void prep_step_free(struct prep_step *s);
 
 /* How a number is changed before it is used. */
 enum prep_scale {

@@ -3,9 +3,9 @@
 #include "ml/prep/rotate_screen.h"
 
 #include "base/base.h"
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "ml/math/sort.h"
+#include "ml/prep/key_bins.h"
 #include "ml/text/svd.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 /* PASSES: after three, what columns say alone was not parted from what their pairs say, and a
  * direction near a column was found for the remainder. */
-enum { MOST_ROWS = 12000, LEAST_ROWS = 800, BINS = 32, PASSES = 6 };
+enum { MOST_ROWS = 12000, LEAST_ROWS = 800, BINS = KEY_BINS, PASSES = 6 };
 /* What a direction must explain of the rest that the columns leave: a share, and in standard errors.
  * LONGEST: a direction with such a weight is the column itself. CLIP: in spreads, for the fit. */
 #define LEAST_OF_REST 0.005
@@ -39,18 +39,15 @@ struct screen {
 
 static void bins_take(struct screen *s, const double *x)
 {
-    uint32_t cut[BINS];
+    uint32_t cut[KEY_BINS];
 
     for (int i = 0; i < s->n; i++)
         s->order[i] = s->key[i] = ml_key_f32((float)x[i]);
     ml_sort_u32(s->order, s->room, (size_t)s->n);
-    for (int b = 0; b < BINS; b++)
-        cut[b] = s->order[((int64_t)b + 1) * s->n / BINS - 1];
-    for (int i = 0; i < s->n; i++) {
-        int at;
-        BISECT(at, BINS - 1, cut[at] < s->key[i]);
-        s->bin[i] = (uint8_t)at;
-    }
+    for (int b = 0; b < KEY_BINS; b++)
+        cut[b] = b < BINS - 1 ? s->order[((int64_t)b + 1) * s->n / BINS - 1] : UINT32_MAX;
+    for (int i = 0; i < s->n; i++)
+        s->bin[i] = key_bin(cut, s->key[i]);
 }
 
 /* Takes the half that effects are fitted on; the other one judges them. */

@@ -55,20 +55,77 @@ static bool is_chosen(const struct prep_spec *spec, const struct step_ops *ops)
     return text != TEXT_SCORES || (ops != &step_text && ops != &step_items);
 }
 
+/* Appends a fitted step of these columns of the frame. */
+static void step_append(struct prep *p, const struct frame *f, struct prep_step s, const int *col)
+{
+    for (int k = 0; k < s.n_sources; k++)
+        s.source[k] = prep_source_take(p, f, col[k]);
+    MEM_GROW(p->steps, p->n_steps, p->cap_steps);
+    p->steps[p->n_steps++] = s;
+}
+
+/* ---- what another preparation of the same rows has fitted already ---- */
+
+/* No choice changes what these are fitted to; they are the dearest ones. */
+static bool is_of_texts(const struct step_ops *ops)
+{
+    return ops == &step_words || ops == &step_text || ops == &step_items;
+}
+
+/* The choice leaves all steps as the data suggest them. */
+static bool is_of_dense_rows(const struct prep_choice *c)
+{
+    for (int i = 0; i < PREP_CHOICES; i++) {
+        if (c->of[i] != 0 && i != PREP_OF_SCALE && i != PREP_OF_MISSING)
+            return false;
+    }
+    return true;
+}
+
+static void step_share(const struct prep_spec *spec, struct prep *p, const struct prep_step *from)
+{
+    struct prep_step s;
+    int col[PREP_SOURCES];
+
+    prep_step_share(from, &s);
+    for (int k = 0; k < s.n_sources; k++)
+        col[k] = frame_find(spec->frame, spec->like->sources[s.source[k]].name);
+    step_append(p, spec->frame, s, col);
+}
+
+/* A step on texts: there, or known to tell nothing. */
+static void texts_share(const struct step_fit *in, struct prep *p, const struct step_ops *ops)
+{
+    const struct prep *like = in->spec->like;
+    const char *name = in->spec->frame->cols[in->col[0]].name;
+
+    for (int i = 0; i < like->n_steps; i++) {
+        if (like->steps[i].ops == ops &&
+            strcmp(like->sources[like->steps[i].source[0]].name, name) == 0)
+            step_share(in->spec, p, &like->steps[i]);
+    }
+}
+
 /* Fits one step on the columns that `in` names. */
 static int step_put(const struct step_fit *in, struct prep *p, const struct step_ops *ops,
                     struct err *err)
 {
     struct prep_step s = { .ops = ops, .n_sources = in->n_cols };
-    int rc = is_chosen(in->spec, ops) ? ops->fit(in, &s, err) : 0;
+    int rc = 0;
 
+    if (!is_chosen(in->spec, ops))
+        return 0;
+    if (in->spec->like && is_of_texts(ops)) {
+        texts_share(in, p, ops);
+        return 0;
+    }
+    rc = ops->fit(in, &s, err);
     if (rc <= 0)
         return rc < 0 ? err_wrap(err, "column \"%.100s\"", in->spec->frame->cols[in->col[0]].name)
                       : 0;
-    for (int k = 0; k < s.n_sources; k++)
-        s.source[k] = prep_source_take(p, in->spec->frame, in->col[k]);
-    MEM_GROW(p->steps, p->n_steps, p->cap_steps);
-    p->steps[p->n_steps++] = s;
+    s.users = mem_alloc(sizeof *s.users);
+    *s.users = 1;
+    step_append(p, in->spec->frame, s, in->col);
     return 0;
 }
 
@@ -231,6 +288,11 @@ int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
     /* the pixels of images are no columns that people think in */
     if (f->image.height > 0)
         return 0;
+    if (spec->like && is_of_dense_rows(&spec->choice)) {
+        for (int i = 0; i < spec->like->n_steps; i++)
+            step_share(spec, p, &spec->like->steps[i]);
+        return 0;
+    }
     for (int i = 0; i < f->n_cols; i++) {
         const struct frame_col *c = &f->cols[i];
         if (is_skipped(spec, i))

@@ -19,9 +19,34 @@ static uint32_t bucket_of(const struct words *w, int i)
     return (w->hash[i] & (HALF - 1)) + (i < w->n_words ? 0 : HALF);
 }
 
+/* How many rows have each bucket. */
+struct counts {
+    uint32_t *rows; /* [BAG_BUCKETS] */
+    uint32_t *last; /* [BAG_BUCKETS] the text that had it last, + 1 */
+    uint64_t *met;  /* [BAG_BUCKETS / 64] a bit for each bucket that any text has */
+};
+
+static int counts_init(struct counts *c, int64_t n, struct err *err)
+{
+    c->rows = mem_try_zalloc(BAG_BUCKETS * sizeof *c->rows);
+    c->last = mem_try_zalloc(BAG_BUCKETS * sizeof *c->last);
+    c->met = mem_try_zalloc(BAG_BUCKETS / 64 * sizeof *c->met);
+    return c->rows && c->last && c->met
+               ? 0
+               : err_set(err, ERR_NOMEM, "no memory to count the words of %lld texts",
+                         (long long)n);
+}
+
+static void counts_fini(struct counts *c)
+{
+    mem_try_free(c->rows);
+    mem_try_free(c->last);
+    mem_try_free(c->met);
+}
+
 /* rows[bucket] += the rows whose text has a feature of the bucket. */
 static void count_rows(const struct words_rule *rule, const struct bag_text *texts, int64_t n,
-                       uint32_t *rows, uint32_t *last)
+                       struct counts *c)
 {
     struct words w = { 0 };
 
@@ -29,29 +54,46 @@ static void count_rows(const struct words_rule *rule, const struct bag_text *tex
         words_read(rule, texts[t].text, strlen(texts[t].text), &w);
         for (int i = 0; i < w.n; i++) {
             uint32_t b = bucket_of(&w, i);
-            if (last[b] != (uint32_t)t + 1)
-                rows[b] += (uint32_t)texts[t].rows;
-            last[b] = (uint32_t)t + 1;
+            if (c->last[b] == (uint32_t)t + 1)
+                continue;
+            c->rows[b] += (uint32_t)texts[t].rows;
+            c->last[b] = (uint32_t)t + 1;
+            c->met[b / 64] |= 1ull << b % 64;
         }
     }
     words_fini(&w);
 }
 
+/* Buckets of [from, from + HALF) that at least `least` rows have, `least` > 0. Their numbers go to
+ * `out`, ascending, unless that is NULL. */
+static int64_t buckets_with(const struct counts *c, int from, int64_t least, uint32_t *out)
+{
+    int64_t n = 0;
+
+    for (int at = from / 64; at < (from + HALF) / 64; at++) {
+        for (uint64_t met = c->met[at]; met; met &= met - 1) {
+            uint32_t b = (uint32_t)at * 64 + (uint32_t)__builtin_ctzll(met);
+            if (c->rows[b] < least)
+                continue;
+            if (out)
+                out[n] = b;
+            n++;
+        }
+    }
+    return n;
+}
+
 /* The fewest rows that a bucket of [from, from + HALF) must have so that at most `most` are kept.
  */
-static int64_t least_rows(const uint32_t *rows, int from, int64_t most)
+static int64_t least_rows(const struct counts *c, int from, int64_t most)
 {
-    int64_t lo = BAG_LEAST_ROWS, hi = lo, enough = 0;
+    int64_t lo = BAG_LEAST_ROWS, hi = (int64_t)UINT32_MAX + 1;
 
-    for (int b = from; b < from + HALF; b++) {
-        hi = MAX(hi, (int64_t)rows[b] + 1);
-        enough += rows[b] >= BAG_LEAST_ROWS;
-    }
-    while (lo < hi && enough > most) {
-        int64_t mid = lo + (hi - lo) / 2, n = 0;
-        for (int b = from; b < from + HALF; b++)
-            n += rows[b] >= mid;
-        if (n <= most)
+    if (buckets_with(c, from, lo, NULL) <= most)
+        return lo;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (buckets_with(c, from, mid, NULL) <= most)
             hi = mid;
         else
             lo = mid + 1;
@@ -92,15 +134,13 @@ static bool is_counted(const struct bag *b)
     return *b->rule.sep || b->rule.presence;
 }
 
-static void keep(struct bag *b, const uint32_t *rows, int64_t total, int most)
+static void keep(struct bag *b, const struct counts *c, int64_t total, int most)
 {
     for (int from = 0; from < (b->rule.letters ? BAG_BUCKETS : HALF); from += HALF) {
-        int64_t least = least_rows(rows, from, most);
-        for (int k = from; k < from + HALF; k++) {
-            if (rows[k] < least)
-                continue;
-            b->bucket[b->n_kept] = (uint32_t)k;
-            double share = (1.0 + (double)total) / (1.0 + (double)rows[k]);
+        int64_t n = buckets_with(c, from, least_rows(c, from, most), b->bucket + b->n_kept);
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t rows = c->rows[b->bucket[b->n_kept]];
+            double share = (1.0 + (double)total) / (1.0 + (double)rows);
             b->idf[b->n_kept++] = is_counted(b) ? 1 : (float)(1.0 + fm_log_d(share));
         }
         if (from == 0)
@@ -111,26 +151,22 @@ static void keep(struct bag *b, const uint32_t *rows, int64_t total, int most)
 int bag_fit(const struct words_rule *rule, const struct bag_text *texts, int64_t n, int most,
             struct bag *out, struct err *err)
 {
-    uint32_t *rows = mem_try_zalloc(BAG_BUCKETS * sizeof *rows);
-    uint32_t *last = mem_try_zalloc(BAG_BUCKETS * sizeof *last);
+    struct counts counts;
     int64_t total = 0;
     int rc = -1;
 
     CHECK(most <= BAG_MOST_KEPT);
     *out = (struct bag){ .rule = *rule };
-    if (!rows || !last) {
-        err_set(err, ERR_NOMEM, "no memory to count the words of %lld texts", (long long)n);
-    } else {
+    if (counts_init(&counts, n, err) == 0) {
         for (int64_t t = 0; t < n; t++)
             total += texts[t].rows;
-        count_rows(rule, texts, n, rows, last);
+        count_rows(rule, texts, n, &counts);
         out->bucket = mem_array((size_t)most, sizeof *out->bucket);
         out->idf = mem_array((size_t)most, sizeof *out->idf);
-        keep(out, rows, total, rule->letters ? most / 2 : most);
+        keep(out, &counts, total, rule->letters ? most / 2 : most);
         rc = bag_slots(out, err);
     }
-    mem_try_free(rows);
-    mem_try_free(last);
+    counts_fini(&counts);
     if (rc < 0)
         bag_fini(out);
     return rc;

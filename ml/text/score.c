@@ -95,34 +95,62 @@ static int sample_make(const struct words_rule *rule, const struct score_rows *i
     return -1;
 }
 
-/* What a rule gains on a sample: gain[k] with doubts[k]. */
+/* A rule on a sample of the texts. */
+struct tried {
+    struct bag bag;
+    struct corpus corpus;
+    struct score_cells cells; /* points to the corpus */
+};
+
+static void tried_fini(struct tried *t)
+{
+    score_cells_fini(&t->cells);
+    corpus_fini(&t->corpus);
+    bag_fini(&t->bag);
+    *t = (struct tried){ .bag.n_kept = 0 };
+}
+
+/* Tries a rule; *gain: what it gains. */
 static int try_rule(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
-                    int64_t n_texts, const double *doubts, int n_doubts, double *gain,
-                    struct score *s, struct err *err)
+                    int64_t n_texts, struct score *s, struct tried *out, double *gain,
+                    struct err *err)
 {
     const struct score_limits most = { TRY_TEXTS, TRY_ENTRIES };
-    struct corpus corpus;
-    struct score_cells cells;
-    int rc = 0;
 
-    if (sample_make(rule, in, rows, n_texts, &most, &s->bag, &corpus, err) < 0)
+    *out = (struct tried){ .bag.n_kept = 0 };
+    *gain = 0;
+    if (sample_make(rule, in, rows, n_texts, &most, &out->bag, &out->corpus, err) < 0)
         return -1;
-    for (int k = 0; k < n_doubts; k++)
-        gain[k] = 0;
-    if (s->bag.n_kept > 0) {
-        rc = score_cells_make(s, in, &corpus, &cells, err);
-        bool is_made = rc == 0;
-        for (int k = 0; k < n_doubts && rc == 0; k++) {
-            s->doubt = doubts[k];
-            rc = choose_lambda(&cells, s, err);
-            gain[k] = s->gain;
-        }
-        if (is_made)
-            score_cells_fini(&cells);
+    if (out->bag.n_kept == 0)
+        return 0;
+    s->doubt = 0;
+    if (score_cells_make(s, in, &out->corpus, &out->cells, err) < 0 ||
+        choose_lambda(&out->cells, s, err) < 0) {
+        tried_fini(out);
+        return -1;
     }
-    corpus_fini(&corpus);
-    bag_fini(&s->bag);
-    return rc;
+    *gain = s->gain;
+    return 0;
+}
+
+/* How far words are doubted: what gains most with the rule chosen, which gains `best` without
+ * doubt. */
+static int choose_doubt(const struct tried *t, double best, struct score *s, struct err *err)
+{
+    static const double doubts[] = { 1, 2, 4 };
+    double chosen = 0;
+
+    for (size_t k = 0; k < ARRAY_LEN(doubts) && t->bag.n_kept > 0; k++) {
+        s->doubt = doubts[k];
+        if (choose_lambda(&t->cells, s, err) < 0)
+            return -1;
+        if (s->gain > best) {
+            best = s->gain;
+            chosen = doubts[k];
+        }
+    }
+    s->doubt = chosen;
+    return 0;
 }
 
 static int64_t text_bytes(const struct score_rows *in)
@@ -135,33 +163,34 @@ static int64_t text_bytes(const struct score_rows *in)
 }
 
 /* Chooses how words count, and whether pairs and letter n-grams are taken, one question after the
- * other: what explains clearly more on a sample. Then how far words are doubted. */
+ * other: what explains clearly more on a sample. Then how far words are doubted. The sample of the
+ * best rule so far is kept, because the doubts are tried on it. */
 static int choose_rule(struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
                        int64_t n_texts, struct score *s, struct err *err)
 {
     enum { PLAIN, PRESENCE, PAIRS, LETTERS, TRIES };
-    static const double doubts[] = { 0, 1, 2, 4 };
-    int tries = text_bytes(in) > LETTERS_MOST_BYTES ? LETTERS : TRIES, chosen = 0;
-    double best = 0, gain[ARRAY_LEN(doubts)];
+    int tries = text_bytes(in) > LETTERS_MOST_BYTES ? LETTERS : TRIES, kept = 0, rc = 0;
+    struct tried t[2] = { { .bag.n_kept = 0 } };
+    double best = 0, gain = 0;
 
-    for (int k = 0; k < tries; k++) {
+    for (int k = 0; k < tries && rc == 0; k++) {
         struct words_rule tried = *rule;
+        int to = k == PLAIN ? 0 : 1 - kept;
         tried.presence = tried.presence || k == PRESENCE;
         tried.pairs = k == PAIRS || tried.pairs;
         tried.letters = k == LETTERS;
-        if (try_rule(&tried, in, rows, n_texts, doubts, 1, gain, s, err) < 0)
-            return -1;
-        if (k > PLAIN && !(gain[0] > best * (k == PRESENCE ? 1 : 1.03) + 0.001))
-            continue;
-        best = gain[0];
-        *rule = tried;
+        rc = try_rule(&tried, in, rows, n_texts, s, &t[to], &gain, err);
+        if (rc == 0 && (k == PLAIN || gain > best * (k == PRESENCE ? 1 : 1.03) + 0.001)) {
+            best = gain;
+            kept = to;
+            *rule = tried;
+        }
+        tried_fini(&t[1 - kept]);
     }
-    if (try_rule(rule, in, rows, n_texts, doubts, ARRAY_LEN(doubts), gain, s, err) < 0)
-        return -1;
-    for (int k = 1; k < (int)ARRAY_LEN(doubts); k++)
-        chosen = gain[k] > gain[chosen] ? k : chosen;
-    s->doubt = doubts[chosen];
-    return 0;
+    if (rc == 0)
+        rc = choose_doubt(&t[kept], best, s, err);
+    tried_fini(&t[kept]);
+    return rc;
 }
 
 /* The classes that get a score: all, or those with the most rows. */

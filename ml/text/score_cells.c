@@ -12,6 +12,7 @@ void score_cells_fini(struct score_cells *c)
 {
     mem_try_free(c->n);
     mem_try_free(c->sum);
+    c->n = c->sum = NULL;
 }
 
 /* What makes weights count 1 on average: their unit must not change the penalty. */

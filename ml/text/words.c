@@ -135,6 +135,16 @@ struct reader {
     struct words *out;
 };
 
+/* An ASCII byte in lower case where it is part of a word, else 0. */
+static uint32_t ascii_word(uint8_t c)
+{
+    uint32_t lower = c | 0x20u;
+
+    if (lower - 'a' < 26)
+        return lower;
+    return c - (uint32_t)'0' < 10 || c == '_' ? c : 0;
+}
+
 /* One word from *at on: its folded signs (the first WORD_LETTERS of them) and its hash. Returns how
  * many signs are in `sign`; 0 = the text has ended. */
 static int next_word(const struct reader *r, size_t *at, uint32_t sign[WORD_LETTERS],
@@ -144,6 +154,19 @@ static int next_word(const struct reader *r, size_t *at, uint32_t sign[WORD_LETT
 
     *hash = r->rule->seed ^ 2166136261u;
     while (*at < r->n) {
+        uint8_t byte = (uint8_t)r->text[*at];
+        if (byte < 0x80) {
+            uint32_t c = ascii_word(byte);
+            ++*at;
+            if (c == 0 && n > 0)
+                break;
+            if (c == 0)
+                continue;
+            *hash = hash_add(*hash, c);
+            if (n < WORD_LETTERS)
+                sign[n++] = c;
+            continue;
+        }
         size_t here = *at;
         uint32_t c = words_fold(words_next(r->text, r->n, at));
         bool alone = is_word_alone(c), letter = alone || words_letter(c);

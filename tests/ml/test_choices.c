@@ -383,19 +383,97 @@ static void a_saved_preparation_makes_the_same_rows(void **state)
     frame_close(f);
 }
 
+/* ---- steps that preparations share ---- */
+
+/* The rows of the table as a fold sees them. */
+static struct prep_dense rows_by(const struct prep *p, const struct frame *f,
+                                 const struct prep_target *t, const uint8_t *train)
+{
+    struct prep_dense out;
+    struct err err = { 0 };
+    struct prep_view *v = prep_view_fold(p, f, t, train, &err);
+
+    assert_non_null(v);
+    assert_int_equal(prep_dense_make(v, 0, f->rows, &out, &err), 0);
+    prep_view_free(v);
+    return out;
+}
+
+static void same_bytes(const struct prep *a, const struct prep *b)
+{
+    struct buf one, two;
+
+    buf_init(&one, 1 << 26);
+    buf_init(&two, 1 << 26);
+    assert_int_equal(prep_save(a, &one, NULL), 0);
+    assert_int_equal(prep_save(b, &two, NULL), 0);
+    assert_int_equal(one.len, two.len);
+    assert_memory_equal(one.data, two.data, one.len);
+    buf_fini(&one);
+    buf_fini(&two);
+}
+
+/* A preparation that shares steps with one that is freed before it is used, and one that fits all of
+ * them itself: equal bytes, and equal rows of a fold. */
+static void shared_steps_are_those_that_would_be_fitted(void **state)
+{
+    static const char *const choices[][4] = {
+        { "scale", "robust" },
+        { "scale", "quantile" },
+        { "missing", "low" },
+        { "levels", "means" },
+        { "levels", "plain" },
+        { "few_levels", "means" },
+        { "codes", "levels" },
+        { "codes", "quantity" },
+        { "text", "scores" },
+        { "text", "topics" },
+        { "pairs", "more" },
+        { "pairs", "off" },
+        { "scale", "standard", "missing", "mean" },
+        { "scale", "robust", "pairs", "off" },
+    };
+    static const char *const skip[] = { "y", NULL };
+    struct frame *f = table_new(false);
+    double *y = mem_array(ROWS, sizeof *y);
+    uint8_t part[ROWS], train[ROWS];
+    const struct prep_target target = { .y = y, .part = part };
+
+    (void)state;
+    frame_numbers(f, frame_find(f, "y"), 0, ROWS, y);
+    for (int i = 0; i < ROWS; i++) {
+        part[i] = (uint8_t)(i * 7 % PREP_PARTS);
+        train[i] = i % 3 != 0;
+    }
+    for (size_t k = 0; k < ARRAY_LEN(choices); k++) {
+        struct prep_spec spec = { .frame = f, .skip = skip, .target = &target };
+        struct prep *like = prep_fit(&spec, NULL);
+        for (int i = 0; i < 4 && choices[k][i]; i += 2)
+            assert_true(prep_choice_set(&spec.choice, choices[k][i], choices[k][i + 1]));
+        struct prep *alone = prep_fit(&spec, NULL);
+        spec.like = like;
+        struct prep *shared = prep_fit(&spec, NULL);
+        prep_free(like);
+        assert_true(alone && shared);
+        same_bytes(alone, shared);
+        struct prep_dense one = rows_by(alone, f, &target, train);
+        struct prep_dense two = rows_by(shared, f, &target, train);
+        assert_memory_equal(one.x, two.x, (size_t)(ROWS * one.stride) * sizeof(float));
+        prep_dense_fini(&one);
+        prep_dense_fini(&two);
+        prep_free(alone);
+        prep_free(shared);
+    }
+    mem_free(y);
+    frame_close(f);
+}
+
 /* ---- honesty ---- */
 
 static struct prep_dense fold_rows(const struct ml_data *d, const struct prep_target *t,
                                    const uint8_t *train)
 {
-    struct prep_dense out;
-    struct err err = { 0 };
-    struct prep_view *v = prep_view_fold(d->prep, d->spec.frame, t, train, &err);
-
-    assert_non_null(v);
-    assert_int_equal(prep_dense_make(v, 0, d->rows, &out, &err), 0);
-    prep_view_free(v);
-    return out;
+    return rows_by(d->prep, d->spec.frame, t, train);
 }
 
 static void see_nothing(struct ml_data *d, struct ml_data *v, const char *what)
@@ -498,6 +576,7 @@ int main(void)
         cmocka_unit_test(scales_keep_the_order_and_draw_tails_in),
         cmocka_unit_test(missing_numbers_become_what_the_word_says),
         cmocka_unit_test(a_saved_preparation_makes_the_same_rows),
+        cmocka_unit_test(shared_steps_are_those_that_would_be_fitted),
         cmocka_unit_test(no_word_shows_a_row_a_target_that_it_may_not_see),
         cmocka_unit_test(shuffled_labels_leave_every_word_at_chance),
     };
