@@ -2,23 +2,38 @@
  * about the target (ml/text/score.h).
  *
  * The state holds the fit on all training rows, for tables to predict; a view of a fold holds the
- * scores of all its texts by the fits of that fold. Called through step.c. */
+ * scores of all its texts by the fits of that fold. Preparations of one problem share the state
+ * (prep.h, `like`), and it keeps the scores of a few folds for them: views of a fold that have the
+ * same rows and targets ask for the same. Called through step.c. */
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "ml/prep/step.h"
 #include "ml/prep/step_column.h"
 #include "ml/text/score.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 /* CACHE: what all text columns of a table may keep so that views of folds need not read the texts
  * again. */
-enum { CACHE_BYTES = 64 << 20, MOST_LABEL = 100 };
+enum { CACHE_BYTES = 64 << 20, MOST_LABEL = 100, MOST_KEPT = 16 };
+
+/* The scores of a fold, by what they are made of. */
+struct kept {
+    uint8_t of[SHA256_BYTES];
+    float *score;
+};
 
 struct words_state {
     struct score score;
+    /* any thread may open a view */
+    pthread_mutex_t lock;
+    struct kept kept[MOST_KEPT];
+    int n_kept;
+    int64_t room; /* bytes that more of them may take */
     bool is_list;
     /* [n_outputs] of the class; NULL where the target is a number or has two classes */
     char *label[SCORE_MOST_OUTPUTS];
@@ -28,12 +43,25 @@ static void state_free(struct prep_step *s)
 {
     struct words_state *t = s->state;
 
-    for (int o = 0; t && o < SCORE_MOST_OUTPUTS; o++)
-        mem_free(t->label[o]);
-    if (t)
-        score_fini(&t->score);
-    mem_free(t);
     s->state = NULL;
+    if (!t)
+        return;
+    for (int o = 0; o < SCORE_MOST_OUTPUTS; o++)
+        mem_free(t->label[o]);
+    for (int i = 0; i < t->n_kept; i++)
+        mem_try_free(t->kept[i].score);
+    score_fini(&t->score);
+    pthread_mutex_destroy(&t->lock);
+    mem_free(t);
+}
+
+static struct words_state *state_new(struct prep_step *s)
+{
+    struct words_state *t = mem_zalloc(sizeof *t);
+
+    CHECK(pthread_mutex_init(&t->lock, NULL) == 0);
+    s->state = t;
+    return t;
 }
 
 static void part_name(const struct prep_step *s, int part, char out[STEP_NAME])
@@ -109,15 +137,15 @@ static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
     int32_t *code = codes_of(spec->frame, in->col[0], err);
     if (!code)
         return -1;
-    struct words_state *t = mem_zalloc(sizeof *t);
+    struct words_state *t = state_new(s);
     t->is_list = c->kind == FRAME_LIST;
     if (t->is_list)
         step_list_sep(c->note, sep);
     const struct score_rows rows = rows_of(spec->frame, in->col[0], code, spec->target, spec->use);
     int rc = score_fit(sep, &rows, cache_share(spec->frame), &t->score, err);
     mem_try_free(code);
-    s->state = t;
     s->n_parts = t->score.n_outputs;
+    t->room = cache_share(spec->frame) / 4;
     if (rc == 1)
         labels_take(spec->target, t);
     else
@@ -133,16 +161,85 @@ struct words_open {
     float *score;
 };
 
+/* What the scores of a fold follow from, beside the state: the table, and of each used row its part,
+ * target and weight. */
+static void fold_digest(const struct score_rows *in, uint8_t of[SHA256_BYTES])
+{
+    enum { BLOCK = 768 };
+    double block[BLOCK];
+    struct sha256 h;
+    int n = 0;
+
+    sha256_init(&h);
+    sha256_add(&h, &in->levels, sizeof in->levels);
+    for (int64_t i = 0; i < in->rows; i++) {
+        bool is_used = !in->use || in->use[i];
+        block[n++] = is_used ? in->part[i] : -1;
+        block[n++] = is_used ? in->y[i] : 0;
+        block[n++] = is_used && in->weight ? in->weight[i] : 1;
+        if (n < BLOCK && i + 1 < in->rows)
+            continue;
+        sha256_add(&h, block, (size_t)n * sizeof *block);
+        n = 0;
+    }
+    sha256_end(&h, of);
+}
+
+/* Whether the scores are known; then `out` has them. */
+static bool kept_find(struct words_state *t, const uint8_t of[SHA256_BYTES], size_t bytes,
+                      float *out)
+{
+    bool is_found = false;
+
+    pthread_mutex_lock(&t->lock);
+    for (int i = 0; i < t->n_kept && !is_found; i++) {
+        is_found = memcmp(t->kept[i].of, of, SHA256_BYTES) == 0;
+        if (is_found)
+            memcpy(out, t->kept[i].score, bytes);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return is_found;
+}
+
+/* Keeps them where there is room. Two threads that made the same keep them twice. */
+static void kept_add(struct words_state *t, const uint8_t of[SHA256_BYTES], size_t bytes,
+                     const float *score)
+{
+    pthread_mutex_lock(&t->lock);
+    float *copy = t->n_kept < MOST_KEPT && (int64_t)bytes <= t->room ? mem_try_alloc(bytes) : NULL;
+    if (copy) {
+        memcpy(copy, score, bytes);
+        memcpy(t->kept[t->n_kept].of, of, SHA256_BYTES);
+        t->kept[t->n_kept++].score = copy;
+        t->room -= (int64_t)bytes;
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static int score_of_fold(struct words_state *t, const struct score_rows *rows, size_t bytes,
+                         float *out, struct err *err)
+{
+    uint8_t of[SHA256_BYTES];
+
+    fold_digest(rows, of);
+    if (kept_find(t, of, bytes, out))
+        return 0;
+    if (score_fold(&t->score, rows, out, err) < 0)
+        return -1;
+    kept_add(t, of, bytes, out);
+    return 0;
+}
+
 static int open_score(const struct step_view *v, struct words_open *o, struct err *err)
 {
-    const struct words_state *t = v->step->state;
+    struct words_state *t = v->step->state;
     const struct prep_fold *fold = v->view->fold;
     const char *const *texts = NULL;
     int n = step_texts(v, 0, &texts);
 
     o->fits = fold && n > 0 ? PREP_PARTS + 1 : 1;
-    o->score =
-        mem_try_alloc(((size_t)n * (size_t)(t->score.n_outputs * o->fits) + 1) * sizeof *o->score);
+    size_t scores = (size_t)n * (size_t)(t->score.n_outputs * o->fits);
+    o->score = mem_try_alloc((scores + 1) * sizeof *o->score);
     if (!o->score)
         return err_set(err, ERR_NOMEM, "no memory to score %d texts", n);
     if (o->fits == 1)
@@ -152,7 +249,7 @@ static int open_score(const struct step_view *v, struct words_open *o, struct er
     if (!code)
         return -1;
     const struct score_rows rows = rows_of(v->view->frame, col, code, fold->target, fold->train);
-    int rc = score_fold(&t->score, &rows, o->score, err);
+    int rc = score_of_fold(t, &rows, scores * sizeof *o->score, o->score, err);
     mem_try_free(code);
     return rc;
 }
@@ -205,7 +302,7 @@ static int save(const struct prep_step *s, struct buf *out, struct err *err)
 
 static int load(struct prep_step *s, struct view *in, struct err *err)
 {
-    struct words_state *t = s->state = mem_zalloc(sizeof *t);
+    struct words_state *t = state_new(s);
     uint8_t is_list = 0;
 
     if (view_u8(in, &is_list, err) < 0 || score_load(in, &t->score, err) < 0)
