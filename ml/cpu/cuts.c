@@ -21,12 +21,11 @@
 
 /* The score of a cut that is not allowed; lower than every real score. */
 #define CUTS_NONE (-DBL_MAX)
-/* A word times this repeats its lowest byte in all eight, or sums up its eight bytes in the highest
- * one. */
+/* A byte times this fills a word with it. */
 #define EVERY_BYTE 0x0101010101010101ull
 /* Sizes of vectors by element: LANES doubles, SIXTEEN 32-bit integers, WIDE bytes are 64 bytes
- * each. The compiler splits them into two or four registers where the CPU's are shorter. */
-enum { LANES = 8, SIXTEEN = 16, WIDE = 64, BINS = 256 };
+ * each: a register of AVX-512. */
+enum { LANES = 8, SIXTEEN = 16, WIDE = 64, HALF = 32, BINS = 256 };
 
 typedef uint8_t bytes __attribute__((vector_size(WIDE)));
 typedef double reals __attribute__((vector_size(LANES * 8)));
@@ -34,21 +33,28 @@ typedef uint8_t few __attribute__((vector_size(LANES)));
 typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 typedef int32_t wide_ints __attribute__((vector_size(SIXTEEN * 4)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
-typedef uint64_t words __attribute__((vector_size(LANES * 8)));
+/* Half of these: a register of AVX2. gcc keeps vectors that are wider than the CPU's registers in memory
+ * and compares them element by element, which takes ten to fifty times as long. So what runs most has a
+ * form for either size; both give the same bits. */
+typedef uint8_t half_bytes __attribute__((vector_size(HALF)));
+typedef int32_t half_ints __attribute__((vector_size(HALF / 2)));
+typedef double half_reals __attribute__((vector_size(HALF)));
+typedef int64_t half_longs __attribute__((vector_size(HALF)));
+typedef uint64_t half_words __attribute__((vector_size(HALF)));
 
 /* The largest of n scores; n is a multiple of LANES. */
 SIMD_BODY double top_of(const double *score, int n)
 {
     double best = CUTS_NONE;
-    reals top = (reals){ 0 } + CUTS_NONE;
+    half_reals top = (half_reals){ 0 } + CUTS_NONE;
 
-    for (int i = 0; i < n; i += LANES) {
-        reals v;
+    for (int i = 0; i < n; i += LANES / 2) {
+        half_reals v;
         memcpy(&v, score + i, sizeof v);
-        longs is_more = v > top;
-        top = (reals)((is_more & (longs)v) | (~is_more & (longs)top));
+        half_longs is_more = v > top;
+        top = (half_reals)((is_more & (half_longs)v) | (~is_more & (half_longs)top));
     }
-    for (int j = 0; j < LANES; j++)
+    for (int j = 0; j < LANES / 2; j++)
         best = top[j] > best ? top[j] : best;
     return best;
 }
@@ -165,7 +171,7 @@ SIMD_KERNEL(cuts_hist,
             (hist, n_bins, node, col, best))
 
 /* Weights to the left of the cuts at eight bins from `at` on, class by class; with the missing
- * values where asked. */
+ * values where asked. For AVX-512. */
 SIMD_BODY void many_eight(const int32_t *hist, bool with_missing, const int32_t *total,
                           int n_classes, int at, double *l, double *l2, double *r2)
 {
@@ -186,6 +192,27 @@ SIMD_BODY void many_eight(const int32_t *hist, bool with_missing, const int32_t 
     memcpy(r2 + at, &rests, sizeof rests);
 }
 
+/* The same at four bins, for shorter registers. */
+SIMD_BODY void many_four(const int32_t *hist, bool with_missing, const int32_t *total,
+                         int n_classes, int at, double *l, double *l2, double *r2)
+{
+    half_reals sum = { 0 }, squares = { 0 }, rests = { 0 };
+
+    for (int k = 0; k < n_classes; k++, hist += BINS) {
+        half_ints v;
+        memcpy(&v, hist + at, sizeof v);
+        if (with_missing)
+            v += hist[CUTS_MISSING];
+        half_reals x = __builtin_convertvector(v, half_reals), rest = (double)total[k] - x;
+        sum += x;
+        squares += x * x;
+        rests += rest * rest;
+    }
+    memcpy(l + at, &sum, sizeof sum);
+    memcpy(l2 + at, &squares, sizeof squares);
+    memcpy(r2 + at, &rests, sizeof rests);
+}
+
 /* Scores of the cuts at the bins below n, with missing values to the left where asked. l receives
  * the weight to the left of each cut, which the caller needs to find the next bin that holds
  * rows. */
@@ -195,8 +222,12 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
 {
     double l2[BINS], r2[BINS];
 
-    for (int b = 0; b < n; b += LANES)
+    bool is_wide = simd_level() == SIMD_AVX512;
+
+    for (int b = 0; b < n && is_wide; b += LANES)
         many_eight(hist, with_missing, total, n_classes, b, l, l2, r2);
+    for (int b = 0; b < n && !is_wide; b += LANES / 2)
+        many_four(hist, with_missing, total, n_classes, b, l, l2, r2);
     if (n == BINS)
         /* The bin of missing values is no cut: a weight of 0 to its left takes its score away. */
         l[CUTS_MISSING] = 0;
@@ -204,7 +235,7 @@ SIMD_BODY double many_sums_weigh(const int32_t *hist, int n, bool with_missing,
 }
 
 /* Running sums from bin to bin, in place: within sixteen bins by doubling the distance, then adding
- * what the sixteen before add up to. */
+ * what the sixteen before add up to. For AVX-512; elsewhere plain additions are faster. */
 SIMD_BODY void sum_one(int32_t *a, int n)
 {
     const wide_ints none = { 0 };
@@ -231,12 +262,16 @@ SIMD_BODY void sum_one(int32_t *a, int n)
  * stays as it is. */
 SIMD_BODY bool many_sum(int32_t *hist, int n, int n_classes)
 {
+    bool is_wide = simd_level() == SIMD_AVX512;
     int32_t any = 0;
 
     for (int k = 0; k < n_classes; k++, hist += BINS) {
         int32_t missing = hist[CUTS_MISSING];
         any |= missing;
-        sum_one(hist, n);
+        if (is_wide)
+            sum_one(hist, n);
+        for (int b = 1; b < n && !is_wide; b++)
+            hist[b] += hist[b - 1];
         hist[CUTS_MISSING] = missing;
     }
     return any != 0;
@@ -335,7 +370,7 @@ SIMD_BODY int rows_pad(const uint8_t *from, int n, uint8_t *bins)
 }
 
 /* sum[i]: the sum of weight[from..to) over the rows whose bin is at most cuts[i], for WIDE cuts;
- * for twice as many where `is_double`, which is a constant. */
+ * for twice as many where `is_double`, which is a constant. For AVX-512. */
 SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight, int from,
                        int to, bool is_double, uint8_t *sum)
 {
@@ -353,19 +388,50 @@ SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *
         memcpy(sum + WIDE, &left_next, sizeof left_next);
 }
 
-/* all: the number of rows after padding. */
-SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
-                        int all, bool is_double, double *l, double *s)
+/* The same for HALF cuts, or for WIDE where `is_double`, in vectors that AVX2 has registers for; the
+ * sums of ones[from..to) are CUTS_ROWS bytes further on, unless `ones` is NULL. */
+SIMD_BODY void half_left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight,
+                            const uint8_t *ones, int from, int to, bool is_double, uint8_t *sum)
 {
-    uint8_t sum[2 * WIDE], sum_ones[2 * WIDE];
+    half_bytes cut, next, left = { 0 }, left_next = { 0 }, one = { 0 }, one_next = { 0 };
 
-    left_of(bins, bins, weight, 0, n, is_double, sum);
-    left_of(bins, bins, ones, 0, n, is_double, sum_ones);
-    for (int from = 0; from < all; from += LANES) {
-        for (int i = from; i < from + LANES; i++) {
-            l[i] = sum[i];
-            s[i] = sum_ones[i];
+    memcpy(&cut, cuts, sizeof cut);
+    memcpy(&next, cuts + (is_double ? HALF : 0), sizeof next);
+    for (int i = from; i < to; i++) {
+        half_bytes is_left = (half_bytes)(bins[i] <= cut);
+        half_bytes is_next = is_double ? (half_bytes)(bins[i] <= next) : is_left;
+        left += is_left & weight[i];
+        left_next += is_next & weight[i];
+        if (ones) {
+            one += is_left & ones[i];
+            one_next += is_next & ones[i];
         }
+    }
+    memcpy(sum, &left, sizeof left);
+    if (is_double)
+        memcpy(sum + HALF, &left_next, sizeof left_next);
+    if (ones)
+        memcpy(sum + CUTS_ROWS, &one, sizeof one);
+    if (ones && is_double)
+        memcpy(sum + CUTS_ROWS + HALF, &one_next, sizeof one_next);
+}
+
+/* For all cuts of n rows, of which there are `all` after padding. */
+SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
+                        int all, bool is_wide, uint8_t *sum)
+{
+    if (is_wide && all <= WIDE) {
+        left_of(bins, bins, weight, 0, n, false, sum);
+        left_of(bins, bins, ones, 0, n, false, sum + CUTS_ROWS);
+    } else if (is_wide) {
+        left_of(bins, bins, weight, 0, n, true, sum);
+        left_of(bins, bins, ones, 0, n, true, sum + CUTS_ROWS);
+    }
+    for (int at = 0; at < all && !is_wide; at += WIDE) {
+        if (all - at <= HALF)
+            half_left_of(bins + at, bins, weight, ones, 0, n, false, sum + at);
+        else
+            half_left_of(bins + at, bins, weight, ones, 0, n, true, sum + at);
     }
 }
 
@@ -374,30 +440,36 @@ SIMD_BODY void two_left(const uint8_t *bins, const uint8_t *weight, const uint8_
  * Every row is compared with every row in one instruction: a 64-bit word stands for a cut, and each
  * of its bytes for a row. */
 
-/* Byte i of word j is set when row i lies left of the cut at row j's bin. Places past the last row
- * repeat the first. */
-SIMD_BODY void eight_left(const uint8_t *bins, words *is_left)
+/* Byte i of word j is set when row i lies left of the cut at row j's bin, for the four rows from
+ * `from` on. Places past the last row repeat the first. */
+SIMD_BODY void four_left(const uint8_t *bins, int from, half_words *is_left)
 {
-    uint64_t row, cut[LANES];
-    words cuts;
+    uint64_t row;
+    half_words cuts;
 
     memcpy(&row, bins, sizeof row);
-    for (int j = 0; j < LANES; j++)
-        cut[j] = bins[j] * EVERY_BYTE;
-    memcpy(&cuts, cut, sizeof cuts);
-    *is_left = (words)((bytes)((words){ 0 } + row) <= (bytes)cuts);
+    for (int j = 0; j < LANES / 2; j++)
+        cuts[j] = bins[from + j] * EVERY_BYTE;
+    *is_left = (half_words)((half_bytes)((half_words){ 0 } + row) <= (half_bytes)cuts);
 }
 
-/* sum[j]: the weight of the rows [from, to) that lie left of cut j. Multiplying by EVERY_BYTE adds
- * all bytes of a word into its highest one; this does not overflow, because the weights add up to
- * at most 255. */
-SIMD_BODY void eight_sum(const words *is_left, const uint8_t *weight, int from, int to, reals *sum)
+/* The weight of the rows [from, to) that lie left of each of four cuts. The bytes of a word are added
+ * by halves, which does not overflow, because the weights add up to at most 255. The sum becomes the
+ * lowest bits of 2^52 as a double: no conversion of integers is needed. */
+SIMD_BODY void four_sum(const half_words *is_left, const uint8_t *weight, int from, int to,
+                        half_reals *sum)
 {
+    const uint64_t exponent = 0x4330000000000000u;
+    half_words left;
     uint64_t w;
 
     memcpy(&w, weight, sizeof w);
     w = (w >> (8 * from) << (8 * from)) & (~0ull >> (8 * (LANES - to)));
-    *sum = __builtin_convertvector((longs)(((*is_left & w) * EVERY_BYTE) >> 56), reals);
+    left = *is_left & w;
+    left += left >> 32;
+    left += left >> 16;
+    left += left >> 8;
+    *sum = (half_reals)((left & 255) | exponent) - 0x1p52;
 }
 
 /* l[j], s[j]: weight and weight of class 1 to the left of the cut at row j's bin, for two
@@ -405,14 +477,16 @@ SIMD_BODY void eight_sum(const words *is_left, const uint8_t *weight, int from, 
 SIMD_BODY void eight_two(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, int n,
                          double *l, double *s)
 {
-    words is_left;
-    reals sum, sum_ones;
+    for (int at = 0; at < LANES; at += LANES / 2) {
+        half_words is_left;
+        half_reals sum, sum_ones;
 
-    eight_left(bins, &is_left);
-    eight_sum(&is_left, weight, 0, n, &sum);
-    eight_sum(&is_left, ones, 0, n, &sum_ones);
-    memcpy(l, &sum, sizeof sum);
-    memcpy(s, &sum_ones, sizeof sum_ones);
+        four_left(bins, at, &is_left);
+        four_sum(&is_left, weight, 0, n, &sum);
+        four_sum(&is_left, ones, 0, n, &sum_ones);
+        memcpy(l + at, &sum, sizeof sum);
+        memcpy(s + at, &sum_ones, sizeof sum_ones);
+    }
 }
 
 /* The same for more classes, whose rows stand class by class (cuts.h): the weight to the left of
@@ -421,32 +495,33 @@ SIMD_BODY void eight_two(const uint8_t *bins, const uint8_t *weight, const uint8
 SIMD_BODY void eight_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
                           const int32_t *total, int n_classes, double *l, double *l2, double *r2)
 {
-    words is_left;
-    reals sum = { 0 }, squares = { 0 }, rests = { 0 };
+    for (int at = 0; at < LANES; at += LANES / 2) {
+        half_words is_left;
+        half_reals sum = { 0 }, squares = { 0 }, rests = { 0 };
 
-    eight_left(bins, &is_left);
-    for (int k = 0, from = 0; k < n_classes; from = ends[k++]) {
-        reals x, rest;
-        eight_sum(&is_left, weight, from, ends[k], &x);
-        rest = (double)total[k] - x;
-        sum += x;
-        squares += x * x;
-        rests += rest * rest;
+        four_left(bins, at, &is_left);
+        for (int k = 0, from = 0; k < n_classes; from = ends[k++]) {
+            half_reals x, rest;
+            four_sum(&is_left, weight, from, ends[k], &x);
+            rest = (double)total[k] - x;
+            sum += x;
+            squares += x * x;
+            rests += rest * rest;
+        }
+        memcpy(l + at, &sum, sizeof sum);
+        memcpy(l2 + at, &squares, sizeof squares);
+        memcpy(r2 + at, &rests, sizeof rests);
     }
-    memcpy(l, &sum, sizeof sum);
-    memcpy(l2, &squares, sizeof squares);
-    memcpy(r2, &rests, sizeof rests);
 }
 
 /* ---- from at most CUTS_ROWS rows ---- */
 
-/* Two classes. The three ways differ in how many cuts are summed at once (8, 64 or 128) and give
- * the same result. */
+/* Two classes. The ways differ in how many cuts are summed at once and give the same result. */
 SIMD_BODY void rows_two_body(const uint8_t *from, const uint8_t *weight, const uint8_t *ones, int n,
                              const struct cuts_node *node, int col, struct cuts_best *best)
 {
     double l[CUTS_ROWS], s[CUTS_ROWS], score[CUTS_ROWS];
-    uint8_t bins[CUTS_ROWS];
+    uint8_t bins[CUTS_ROWS], sum[2 * CUTS_ROWS];
     int all = rows_pad(from, n, bins);
 
     if (all == LANES) {
@@ -454,10 +529,13 @@ SIMD_BODY void rows_two_body(const uint8_t *from, const uint8_t *weight, const u
         rows_take(bins, score, LANES, cuts_weigh(l, s, LANES, node, score), col, best);
         return;
     }
-    if (all <= WIDE)
-        two_left(bins, weight, ones, n, all, false, l, s);
-    else
-        two_left(bins, weight, ones, n, all, true, l, s);
+    two_left(bins, weight, ones, n, all, simd_level() == SIMD_AVX512, sum);
+    for (int at = 0; at < all; at += LANES) {
+        for (int i = at; i < at + LANES; i++) {
+            l[i] = sum[i];
+            s[i] = sum[CUTS_ROWS + i];
+        }
+    }
     rows_take(bins, score, all, cuts_weigh(l, s, all, node, score), col, best);
 }
 
@@ -469,30 +547,41 @@ SIMD_KERNEL_STATIC(rows_two,
 /* For classes of weight t with x of it to the left, sum (t - x)^2 = sum t^2 - 2 sum t x + sum x^2.
  * All of it may be computed modulo 2^16, because with a weight of at most 255 in all, the sum
  * itself is below that. */
-SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
-                         const int32_t *total, int n_classes, int all, bool is_double, double *l,
-                         double *l2, double *r2)
-{
-    enum { MOST = 2 * WIDE };
-    uint16_t squares[MOST] = { 0 }, mixed[MOST] = { 0 }, own = 0;
-    uint8_t sum[MOST] = { 0 }, x[MOST];
-    int wide = is_double ? MOST : WIDE;
+struct many_sums {
+    uint16_t squares[CUTS_ROWS], mixed[CUTS_ROWS], own;
+    uint8_t sum[CUTS_ROWS];
+};
 
+/* n_cuts: how many are summed at once, a constant: WIDE or twice that, without is_wide also HALF. */
+SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
+                         const int32_t *total, int n_classes, int n_cuts, bool is_wide,
+                         struct many_sums *out)
+{
+    uint8_t x[CUTS_ROWS];
+
+    *out = (struct many_sums){ 0 };
     for (int k = 0, from = 0; k < n_classes; from = ends[k++]) {
         uint16_t t = (uint16_t)total[k];
-        left_of(bins, bins, weight, from, ends[k], is_double, x);
-        own = (uint16_t)(own + t * t);
-        for (int j = 0; j < wide; j++) {
-            sum[j] = (uint8_t)(sum[j] + x[j]);
-            squares[j] = (uint16_t)(squares[j] + x[j] * x[j]);
-            mixed[j] = (uint16_t)(mixed[j] + t * x[j]);
+        if (is_wide)
+            left_of(bins, bins, weight, from, ends[k], n_cuts > WIDE, x);
+        for (int at = 0; at < n_cuts && !is_wide; at += WIDE)
+            half_left_of(bins + at, bins, weight, NULL, from, ends[k], n_cuts > HALF, x + at);
+        out->own = (uint16_t)(out->own + t * t);
+        for (int j = 0; j < n_cuts; j++) {
+            out->sum[j] = (uint8_t)(out->sum[j] + x[j]);
+            out->squares[j] = (uint16_t)(out->squares[j] + x[j] * x[j]);
+            out->mixed[j] = (uint16_t)(out->mixed[j] + t * x[j]);
         }
     }
+}
+
+SIMD_BODY void many_unpack(const struct many_sums *m, int all, double *l, double *l2, double *r2)
+{
     for (int from = 0; from < all; from += LANES) {
         for (int j = from; j < from + LANES; j++) {
-            l[j] = sum[j];
-            l2[j] = squares[j];
-            r2[j] = (uint16_t)(own - 2 * mixed[j] + squares[j]);
+            l[j] = m->sum[j];
+            l2[j] = m->squares[j];
+            r2[j] = (uint16_t)(m->own - 2 * m->mixed[j] + m->squares[j]);
         }
     }
 }
@@ -505,16 +594,25 @@ SIMD_BODY void rows_many_body(const uint8_t *from, const uint8_t *weight, const 
     double l[CUTS_ROWS], l2[CUTS_ROWS], r2[CUTS_ROWS], score[CUTS_ROWS];
     uint8_t bins[CUTS_ROWS];
     int all = rows_pad(from, ends[n_classes - 1], bins);
+    bool is_wide = simd_level() == SIMD_AVX512;
+    struct many_sums sums;
 
     if (all == LANES) {
         eight_many(bins, weight, ends, total, n_classes, l, l2, r2);
         rows_take(bins, score, LANES, many_weigh(l, l2, r2, LANES, node, score), col, best);
         return;
     }
-    if (all <= WIDE)
-        many_left(bins, weight, ends, total, n_classes, all, false, l, l2, r2);
+    if (is_wide && all <= WIDE)
+        many_left(bins, weight, ends, total, n_classes, WIDE, true, &sums);
+    else if (is_wide)
+        many_left(bins, weight, ends, total, n_classes, 2 * WIDE, true, &sums);
+    else if (all <= HALF)
+        many_left(bins, weight, ends, total, n_classes, HALF, false, &sums);
+    else if (all <= WIDE)
+        many_left(bins, weight, ends, total, n_classes, WIDE, false, &sums);
     else
-        many_left(bins, weight, ends, total, n_classes, all, true, l, l2, r2);
+        many_left(bins, weight, ends, total, n_classes, 2 * WIDE, false, &sums);
+    many_unpack(&sums, all, l, l2, r2);
     rows_take(bins, score, all, many_weigh(l, l2, r2, all, node, score), col, best);
 }
 
