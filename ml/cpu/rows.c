@@ -11,12 +11,16 @@
 
 #include <string.h>
 
-/* AHEAD: rows between a prefetch and its use. BYTE_ROOM: the largest sum that a byte holds. */
-enum { AHEAD = 32, BYTE_ROOM = 255 };
+/* AHEAD: rows between a prefetch and its use. BYTE_ROOM: the largest sum that a byte holds. HALF:
+ * bytes of a register of AVX2. */
+enum { AHEAD = 32, BYTE_ROOM = 255, HALF = 32 };
 
 /* A vector of 64 bytes, and the same at any address. */
 typedef uint8_t bytes __attribute__((vector_size(ROWS_WIDE)));
 typedef uint8_t any_bytes __attribute__((vector_size(ROWS_WIDE), aligned(1), may_alias));
+/* and half as many, because gcc compares vectors wider than the CPU's registers byte by byte */
+typedef uint8_t half __attribute__((vector_size(HALF)));
+typedef uint8_t any_half __attribute__((vector_size(HALF), aligned(1), may_alias));
 
 /* The line of the node's i-th row. */
 SIMD_BODY const uint8_t *line_of(const struct row_list *r, int64_t i)
@@ -90,37 +94,76 @@ SIMD_BODY void heavy(uint32_t *to, const uint8_t *line, const uint8_t *cut, uint
         to[j] += line[j] <= cut[j] ? weight : 0;
 }
 
+/* Adds rows from i on to byte sums while their weights have room: n of the weights, s of those of class
+ * 1 where `is_two`, which is a constant. Returns the first row that was not added. This form is for
+ * AVX-512. */
+SIMD_BODY int64_t add_wide(const struct row_list *r, int64_t i, const uint8_t *cuts, bool is_two,
+                           int *room, uint8_t *n, uint8_t *s)
+{
+    bytes cut = *(const any_bytes *)cuts, weight = { 0 }, ones = { 0 };
+
+    for (int w; i < r->n && (w = (int)(r->words[i] & 0xffff)) <= *room; i++) {
+        *room -= w;
+        fetch(r, i);
+        bytes is_left = (bytes)(*(const any_bytes *)line_of(r, i) <= cut);
+        weight += is_left & (uint8_t)w;
+        if (is_two)
+            ones += is_left & (uint8_t)(r->words[i] >> 32);
+    }
+    memcpy(n, &weight, sizeof weight);
+    if (is_two)
+        memcpy(s, &ones, sizeof ones);
+    return i;
+}
+
+/* The same for shorter registers. */
+SIMD_BODY int64_t add_halves(const struct row_list *r, int64_t i, const uint8_t *cuts, bool is_two,
+                             int *room, uint8_t *n, uint8_t *s)
+{
+    half low = *(const any_half *)cuts, high = *(const any_half *)(cuts + HALF);
+    half weight = { 0 }, weight_high = { 0 }, ones = { 0 }, ones_high = { 0 };
+
+    for (int w; i < r->n && (w = (int)(r->words[i] & 0xffff)) <= *room; i++) {
+        const uint8_t *line = line_of(r, i), one = (uint8_t)(r->words[i] >> 32);
+        *room -= w;
+        fetch(r, i);
+        half is_left = (half)(*(const any_half *)line <= low);
+        half is_left_high = (half)(*(const any_half *)(line + HALF) <= high);
+        weight += is_left & (uint8_t)w;
+        weight_high += is_left_high & (uint8_t)w;
+        if (is_two) {
+            ones += is_left & one;
+            ones_high += is_left_high & one;
+        }
+    }
+    memcpy(n, &weight, sizeof weight);
+    memcpy(n + HALF, &weight_high, sizeof weight_high);
+    if (is_two) {
+        memcpy(s, &ones, sizeof ones);
+        memcpy(s + HALF, &ones_high, sizeof ones_high);
+    }
+    return i;
+}
+
 /* s is written only where `is_two`, which is a constant. */
 SIMD_BODY void rows_left(const struct row_list *from, const uint8_t *cuts, uint32_t *n, uint32_t *s,
                          bool is_two)
 {
     const struct row_list r = *from;
-    bytes cut = *(const any_bytes *)cuts;
-    uint8_t out[ROWS_WIDE];
+    bool is_wide = simd_level() == SIMD_AVX512;
+    uint8_t weight[ROWS_WIDE], ones[ROWS_WIDE];
     int64_t i = 0;
 
     memset(n, 0, ROWS_WIDE * sizeof *n);
     if (is_two)
         memset(s, 0, ROWS_WIDE * sizeof *s);
     while (i < r.n) {
-        bytes weight = { 0 }, ones = { 0 };
         int room = BYTE_ROOM;
-        for (; i < r.n; i++) {
-            int w = (int)(r.words[i] & 0xffff);
-            if (w > room)
-                break;
-            room -= w;
-            fetch(&r, i);
-            bytes is_left = (bytes)(*(const any_bytes *)line_of(&r, i) <= cut);
-            weight += is_left & (uint8_t)w;
-            if (is_two)
-                ones += is_left & (uint8_t)(r.words[i] >> 32);
-        }
-        memcpy(out, &weight, sizeof out);
-        pour(n, out);
-        memcpy(out, &ones, sizeof out);
+        i = is_wide ? add_wide(&r, i, cuts, is_two, &room, weight, ones)
+                    : add_halves(&r, i, cuts, is_two, &room, weight, ones);
+        pour(n, weight);
         if (is_two)
-            pour(s, out);
+            pour(s, ones);
         if (room < BYTE_ROOM || i == r.n)
             continue;
         heavy(n, line_of(&r, i), cuts, (uint32_t)(r.words[i] & 0xffff));
