@@ -30,7 +30,8 @@ enum {
     SHORT_BUDGET_MS = 10000,
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
-    LEAD_SHARE = 3, /* where validation is auto, the family that time is planned by gets a third */
+    LEAD_SHARE = 3, /* where validation is auto, the family that time is planned by gets a third, */
+    HELD_SHARE = 2, /* after a holdout half: a large table may have time for one such trial only */
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
     PATH_SHARE = 4,    /* paths of penalties, of which a part says nothing, a quarter */
     /* and networks a third: the epochs of the first one are planned for an eighth, which a machine that
@@ -152,21 +153,49 @@ const struct config *budget_yardstick(const struct study *st)
     return best;
 }
 
+int64_t budget_fold_us(const struct study *st, const struct config *c, int to)
+{
+    struct family_shape fold = st->problem.shape;
+
+    fold.folds = 1;
+    return family_level_cost(c->family, &fold, c->params, 0, to);
+}
+
+bool budget_lead_is_dear(const struct study *st)
+{
+    const struct config *c = budget_yardstick(st);
+
+    if (!st->spec.budget_time_ms || !st->space.is_auto || !c->family->is_lead)
+        return false;
+    return budget_fold_us(st, c, ladder_levels(&st->problem, c->family)) / 1000 >
+           st->spec.budget_time_ms / LEAD_SHARE;
+}
+
+/* Which part of the time a trial of this family gets at most. */
+static int part_of(const struct study *st, const struct family *f)
+{
+    bool is_dear = budget_lead_is_dear(st);
+
+    if (f == budget_yardstick(st)->family)
+        return st->problem.data.holdout && !is_dear ? HELD_SHARE : LEAD_SHARE;
+    if (f->has_partial_levels)
+        return PARTIAL_SHARE;
+    /* The first points of a path of penalties say as little as the first epochs of a network. */
+    if (ladder_levels(&st->problem, f) == 1)
+        return is_dear ? LEAD_SHARE : PATH_SHARE;
+    return OTHERS_SHARE;
+}
+
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
 {
-    const struct family *f = st->families[t->family];
-    bool is_lead = f == budget_yardstick(st)->family;
-    /* The first points of a path of penalties say as little as the first epochs of a network. */
-    int part = is_lead                               ? LEAD_SHARE
-               : f->has_partial_levels               ? PARTIAL_SHARE
-               : ladder_levels(&st->problem, f) == 1 ? PATH_SHARE
-                                                     : OTHERS_SHARE;
+    bool is_lead = st->families[t->family] == budget_yardstick(st)->family;
+    int64_t part = part_of(st, st->families[t->family]);
     int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / part;
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
-     * instead, and its best result so far counts. */
+     * instead, and its best result so far counts. Folds that a user asked for may take their time. */
     if (!share || !st->space.is_auto || t->source == SRC_CONFIRM ||
-        (is_lead && (st->spec.validation != VAL_AUTO || st->problem.data.holdout)))
+        (is_lead && st->spec.validation != VAL_AUTO && !st->problem.data.holdout))
         return own;
     return own ? MIN(own, share) : share;
 }

@@ -18,9 +18,16 @@ int64_t budget_hard_ms(const struct study *st);
 /* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit.
  * In an automatic space with a limit in time, families other than the yardstick's get at most a
  * tenth of the study's time, or a quarter if only a whole trial shows how good they are (networks,
- * and families with one level), and the yardstick's a third where `auto` chose folds; but a
- * confirmation (confirm.h) may have all that is left. */
+ * and families with one level), and the yardstick's half after a holdout, and a third where `auto`
+ * chose folds; but a confirmation (confirm.h) may have all that is left. Where the lead is dear, it and
+ * families with one level get a third. */
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t);
+/* What one fold of a configuration costs on the way to a level, by the family's formula: about a
+ * microsecond of a core a unit. */
+int64_t budget_fold_us(const struct study *st, const struct config *c, int to);
+/* In an automatic space with a limit in time: whether one fold of the lead family's first trial costs
+ * more than a third of the time by its formula. */
+bool budget_lead_is_dear(const struct study *st);
 /* The configuration by which time is planned: the first of the lead family in an automatic space,
  * else the costliest of the first configurations. */
 const struct config *budget_yardstick(const struct study *st);

@@ -9,6 +9,7 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/decide/budget.h"
 #include "controller/decide/warm.h"
 #include "controller/problem/config.h"
 #include "controller/problem/ladder.h"
@@ -19,7 +20,8 @@ enum {
     /* items; a spec's list may be longer, but nobody waits for so many trials */
     SCRIPT_MAX = 20000,
     /* A first trial may take so many times the time of a fold that is aimed at. */
-    OVER_FOLD = 2
+    OVER_FOLD = 2,
+    TURNS = 5
 };
 
 struct script {
@@ -64,12 +66,10 @@ static int add_enqueued(struct script *s, const struct study *st, struct err *er
 /* Whether a family's fold can be afforded as it is: always without a limit in time. */
 static bool is_affordable(const struct study *st, const struct config *c)
 {
-    struct family_shape fold = st->problem.shape;
+    int64_t cost = budget_fold_us(st, c, ladder_levels(&st->problem, c->family));
+    int64_t fold_ms = st->problem.shape.fold_ms;
 
-    fold.folds = 1;
-    int64_t cost =
-        family_level_cost(c->family, &fold, c->params, 0, ladder_levels(&st->problem, c->family));
-    return !fold.fold_ms || cost / 1000 <= (int64_t)fold.fold_ms * OVER_FOLD;
+    return !fold_ms || cost / 1000 <= fold_ms * OVER_FOLD;
 }
 
 /* Whether a family's first configuration runs to its highest level at once. In an automatic space
@@ -87,19 +87,35 @@ static bool runs_to_top(const struct study *st, const struct config *c)
 
 /* In an automatic space the lead family comes first, because the others may take longer and a study
  * with a short budget should have a good model early. Families that only images have come next: where
- * the table has images, they are the strongest. */
-static int turn_of(const struct study *st, const struct family *f)
+ * the table has images, they are the strongest. Where one fold of the lead would take more than its
+ * share of the time, as with some hundred classes, it is cut before it has shown what it can do; those
+ * whose first trial is cheaper go before it then, so that the time is enough for them in any case. */
+static int turn_of(const struct study *st, const struct config *c)
 {
-    return !st->space.is_auto || f->is_lead ? 0 : f->needs_images ? 1 : 2;
+    const struct config *lead = budget_yardstick(st);
+    int first = runs_to_top(st, c) ? ladder_levels(&st->problem, c->family) : 1;
+
+    if (!st->space.is_auto)
+        return 0;
+    if (c->family->needs_images)
+        return 1;
+    if (!budget_lead_is_dear(st))
+        return c->family->is_lead ? 0 : 2;
+    if (c->family->is_lead)
+        return 3;
+    return budget_fold_us(st, c, first) <
+                   budget_fold_us(st, lead, ladder_levels(&st->problem, lead->family))
+               ? 2
+               : 4;
 }
 
 static void add_firsts(struct script *s, const struct study *st)
 {
-    for (int turn = 0; turn < 3; turn++) {
+    for (int turn = 0; turn < TURNS; turn++) {
         for (int i = 0; i < st->space.n_families; i++) {
             const struct config *c = &st->space.first[i];
 
-            if (turn_of(st, c->family) == turn)
+            if (turn_of(st, c) == turn)
                 script_add(s, c, runs_to_top(st, c) ? SRC_FIRST : SRC_SCRIPT);
         }
     }

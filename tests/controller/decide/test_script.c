@@ -3,10 +3,12 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/decide/budget.h"
 #include "controller/decide/script.h"
 #include "controller/decide/share.h"
 #include "controller/problem/config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SPEC(more)                                                                       \
@@ -80,6 +82,87 @@ static void the_lead_comes_first_and_each_family_once(void **state)
     for (int i = 0; i < (int)ARRAY_LEN(first); i++)
         assert_string_equal(family_of(&r, id, i + 1), first[i]);
     rig_close(&r);
+}
+
+/* With hundreds of classes a fold of boosting takes longer than its share of the time. */
+static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
+{
+    static const struct {
+        const char *time;
+        int outputs, encoded;
+        const char *first[5];
+    } cases[] = { { "1h", 300, 30, { "boost", "linear", "forest", "extra_trees", "mlp" } },
+                  { "60s", 1, 30, { "boost", "linear", "forest", "extra_trees", "mlp" } },
+                  { "60s", 300, 30, { "linear", "forest", "extra_trees", "mlp", "boost" } },
+                  { "60s", 300, 900, { "forest", "extra_trees", "mlp", "boost", "linear" } } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r = { .has_images = false };
+        char spec[200];
+
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        snprintf(spec, sizeof spec,
+                 "{'name':'s','dataset':'d','target':'y','seed':7,'budget':{'time':'%s'}}",
+                 cases[i].time);
+        struct study *st = rig_get(&r, rig_study(&r, spec));
+        st->problem.shape.rows = st->problem.data.rows = 20000;
+        st->problem.shape.columns = 30;
+        st->problem.shape.encoded = cases[i].encoded;
+        st->problem.shape.outputs = cases[i].outputs;
+        mem_free(st->search->script);
+        assert_int_equal(script_make(st, &rig_err), 0);
+        assert_int_equal(budget_lead_is_dear(st), i >= 2);
+        for (int k = 0; k < 5; k++)
+            assert_string_equal(st->search->script[k + 1].config.family->name, cases[i].first[k]);
+        rig_close(&r);
+    }
+}
+
+/* How many parts of the time a trial of the family may have. */
+static int part_of(const struct study *st, const char *family)
+{
+    struct trial_mem t = { .source = SRC_FIRST };
+
+    while (!str_eq(st->families[t.family]->name, family))
+        t.family++;
+    int64_t ms = budget_trial_ms(st, &t);
+    return ms ? (int)(st->spec.budget_time_ms / ms) : 0;
+}
+
+static void no_first_trial_takes_the_time_of_the_others(void **state)
+{
+    static const struct {
+        const char *validation;
+        int outputs;
+        bool is_held;
+        int lead, path;
+    } cases[] = { { "auto", 1, false, 3, 4 },     { "auto", 1, true, 2, 4 },
+                  { "holdout", 1, true, 2, 4 },   { "auto", 300, true, 3, 3 },
+                  { "holdout", 300, true, 3, 3 }, { "kfold", 1, false, 0, 4 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r = { .has_images = false };
+        char spec[200];
+
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        snprintf(spec, sizeof spec,
+                 "{'name':'s','dataset':'d','target':'y','seed':7,'budget':{'time':'60s'},"
+                 "'validation':'%s'}",
+                 cases[i].validation);
+        struct study *st = rig_get(&r, rig_study(&r, spec));
+        st->problem.shape.rows = st->problem.data.rows = 20000;
+        st->problem.shape.columns = st->problem.shape.encoded = 30;
+        st->problem.shape.outputs = cases[i].outputs;
+        st->problem.data.holdout = cases[i].is_held;
+        assert_int_equal(part_of(st, "boost"), cases[i].lead);
+        assert_int_equal(part_of(st, "linear"), cases[i].path);
+        assert_int_equal(part_of(st, "forest"), 10);
+        rig_close(&r);
+    }
 }
 
 static void the_network_for_images_comes_second_where_there_are_images(void **state)
@@ -225,6 +308,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
+        cmocka_unit_test(a_lead_that_is_dear_comes_after_those_that_are_cheaper),
+        cmocka_unit_test(no_first_trial_takes_the_time_of_the_others),
         cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
         cmocka_unit_test(the_first_network_runs_whole_if_there_is_time),
         cmocka_unit_test(named_families_have_their_portfolios),
