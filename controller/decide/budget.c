@@ -16,12 +16,15 @@
  *
  * A study on a small table (at most SMALL_ROWS rows) with a limit in time, whose spec has no stop
  * rule, ends when the best score is old: no gain in 200 trials, in half of all trials and for half of
- * the time given. Searching on would fit the validation rows and not the problem. */
+ * the time given. Searching on would fit the validation rows and not the problem. In an automatic
+ * space the trials of the family that is best are counted, because hundreds of linear trials of a
+ * millisecond say nothing about what a network may still gain. */
 #include "controller/decide/budget.h"
 
 #include "base/str.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/board.h"
+#include "controller/state/trial.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -31,7 +34,9 @@ enum {
     SMALL_ROWS = 10000,
     PATIENCE_TRIALS = 200,
     LEAD_SHARE = 3, /* where validation is auto, the family that time is planned by gets a third, */
-    HELD_SHARE = 2, /* after a holdout half: a large table may have time for one such trial only */
+    /* but after a holdout two thirds: a large table may have time for one such trial only */
+    HELD_SHARE = 3,
+    HELD_SHARES = 2,
     OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
     PATH_SHARE = 4,    /* paths of penalties, of which a part says nothing, a quarter */
     /* and networks a third: the epochs of the first one are planned for an eighth, which a machine that
@@ -171,26 +176,27 @@ bool budget_lead_is_dear(const struct study *st)
            st->spec.budget_time_ms / LEAD_SHARE;
 }
 
-/* Which part of the time a trial of this family gets at most. */
-static int part_of(const struct study *st, const struct family *f)
+/* How much of the time a trial of this family gets at most. */
+static int64_t share_of(const struct study *st, const struct family *f)
 {
     bool is_dear = budget_lead_is_dear(st);
+    int64_t all = st->spec.budget_time_ms;
 
     if (f == budget_yardstick(st)->family)
-        return st->problem.data.holdout && !is_dear ? HELD_SHARE : LEAD_SHARE;
+        return st->problem.data.holdout && !is_dear ? all * HELD_SHARES / HELD_SHARE
+                                                    : all / LEAD_SHARE;
     if (f->has_partial_levels)
-        return PARTIAL_SHARE;
+        return all / PARTIAL_SHARE;
     /* The first points of a path of penalties say as little as the first epochs of a network. */
     if (ladder_levels(&st->problem, f) == 1)
-        return is_dear ? LEAD_SHARE : PATH_SHARE;
-    return OTHERS_SHARE;
+        return all / (is_dear ? LEAD_SHARE : PATH_SHARE);
+    return all / OTHERS_SHARE;
 }
 
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
 {
     bool is_lead = st->families[t->family] == budget_yardstick(st)->family;
-    int64_t part = part_of(st, st->families[t->family]);
-    int64_t own = st->spec.trial_time_ms, share = st->spec.budget_time_ms / part;
+    int64_t own = st->spec.trial_time_ms, share = share_of(st, st->families[t->family]);
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
      * instead, and its best result so far counts. Folds that a user asked for may take their time. */
@@ -231,14 +237,25 @@ static bool is_late(const struct study *st, int64_t ended_at)
            ended_at - st->search->gain_at >= st->spec.budget_time_ms / 2;
 }
 
-void budget_note_end(struct study *st, double score, int64_t ended_at)
+/* Whether a trial of this family says that the best score is old: all do where a user set the rule, and
+ * while nothing is better than the baseline. */
+static bool is_counted(const struct study *st, int family)
+{
+    int best = st->search->best_family;
+
+    return st->spec.stop_no_gain_trials >= 0 || !st->space.is_auto || best == 0 || family == best;
+}
+
+void budget_note_end(struct study *st, int64_t number, double score, int64_t ended_at)
 {
     const struct spec *s = &st->spec;
+    int family = trial_mem(st, number)->family;
 
-    st->search->since_gain++;
+    st->search->since_gain += is_counted(st, family);
     if (!isnan(score) && (isnan(st->search->best_score) ||
                           study_gain(st, score) > study_gain(st, st->search->best_score))) {
         st->search->best_score = score;
+        st->search->best_family = family;
         st->search->since_gain = 0;
         st->search->gain_at = ended_at;
     }

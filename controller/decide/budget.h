@@ -18,7 +18,7 @@ int64_t budget_hard_ms(const struct study *st);
 /* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit.
  * In an automatic space with a limit in time, families other than the yardstick's get at most a
  * tenth of the study's time, or a quarter if only a whole trial shows how good they are (networks,
- * and families with one level), and the yardstick's half after a holdout, and a third where `auto`
+ * and families with one level), and the yardstick's two thirds after a holdout, and a third where `auto`
  * chose folds; but a confirmation (confirm.h) may have all that is left. Where the lead is dear, it and
  * families with one level get a third. */
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t);
@@ -38,10 +38,10 @@ int64_t budget_refit_ms(const struct study *st);
 int64_t budget_ensemble_ms(const struct study *st);
 bool budget_allows_trial(const struct study *st); /* by the number of trials */
 
-/* Takes into account that a trial ended with this score (NaN = none) at this wall time, and sets search.closing if a
+/* Takes into account that this trial ended with this score (NaN = none) at this wall time, and sets search.closing if a
  * stop rule says that the search is over. Called in the order of decisions, never in the order of
  * arrival in a deterministic study. */
-void budget_note_end(struct study *st, double score, int64_t ended_at);
+void budget_note_end(struct study *st, int64_t number, double score, int64_t ended_at);
 
 /* The study runs, and `cut` has come. */
 bool budget_is_over(const struct study *st);

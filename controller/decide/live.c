@@ -252,7 +252,7 @@ static int hear_end(struct study *st, const struct happening *h, struct err *err
             0)
         return -1;
     if (h->state != TS_CANCELLED)
-        budget_note_end(st, score, trial_mem(st, h->number)->ended_at);
+        budget_note_end(st, h->number, score, trial_mem(st, h->number)->ended_at);
     return 0;
 }
 

@@ -235,7 +235,7 @@ static int take_rung(struct study *st, const struct plan_run *run, const struct 
         return go_on(st, run->number, o->level, d.to, out, err);
     if (d.action == SCHED_PAUSE)
         return 0;
-    budget_note_end(st, NAN, 0);
+    budget_note_end(st, run->number, NAN, 0);
     if (propose_observe(st, run->number, OBS_PRUNED, o->level, NAN, err) < 0)
         return -1;
     prune(st, run->number, out);
@@ -249,7 +249,7 @@ static int take_end(struct study *st, const struct plan_run *run, const struct o
     struct sched_decision ignored;
 
     if (o->state != TS_CANCELLED)
-        budget_note_end(st, o->score, 0);
+        budget_note_end(st, run->number, o->score, 0);
     if (propose_observe(st, run->number, obs, o->level, o->score, err) < 0)
         return -1;
     return propose_report(st, run->number, obs, o->level, o->score, &ignored, err);

@@ -120,15 +120,14 @@ static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
     }
 }
 
-/* How many parts of the time a trial of the family may have. */
-static int part_of(const struct study *st, const char *family)
+/* How much of the time a trial of the family may take, in per cent; 0 = all. */
+static int percent_of(const struct study *st, const char *family)
 {
     struct trial_mem t = { .source = SRC_FIRST };
 
     while (!str_eq(st->families[t.family]->name, family))
         t.family++;
-    int64_t ms = budget_trial_ms(st, &t);
-    return ms ? (int)(st->spec.budget_time_ms / ms) : 0;
+    return (int)(budget_trial_ms(st, &t) * 100 / st->spec.budget_time_ms);
 }
 
 static void no_first_trial_takes_the_time_of_the_others(void **state)
@@ -138,9 +137,9 @@ static void no_first_trial_takes_the_time_of_the_others(void **state)
         int outputs;
         bool is_held;
         int lead, path;
-    } cases[] = { { "auto", 1, false, 3, 4 },     { "auto", 1, true, 2, 4 },
-                  { "holdout", 1, true, 2, 4 },   { "auto", 300, true, 3, 3 },
-                  { "holdout", 300, true, 3, 3 }, { "kfold", 1, false, 0, 4 } };
+    } cases[] = { { "auto", 1, false, 33, 25 },     { "auto", 1, true, 66, 25 },
+                  { "holdout", 1, true, 66, 25 },   { "auto", 300, true, 33, 33 },
+                  { "holdout", 300, true, 33, 33 }, { "kfold", 1, false, 0, 25 } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -158,11 +157,48 @@ static void no_first_trial_takes_the_time_of_the_others(void **state)
         st->problem.shape.columns = st->problem.shape.encoded = 30;
         st->problem.shape.outputs = cases[i].outputs;
         st->problem.data.holdout = cases[i].is_held;
-        assert_int_equal(part_of(st, "boost"), cases[i].lead);
-        assert_int_equal(part_of(st, "linear"), cases[i].path);
-        assert_int_equal(part_of(st, "forest"), 10);
+        assert_int_equal(percent_of(st, "boost"), cases[i].lead);
+        assert_int_equal(percent_of(st, "linear"), cases[i].path);
+        assert_int_equal(percent_of(st, "forest"), 10);
         rig_close(&r);
     }
+}
+
+/* Hundreds of short linear trials do not say that a network can gain nothing any more. */
+static void trials_of_the_best_family_say_that_the_best_is_old(void **state)
+{
+    static const struct {
+        const char *best, *ends;
+        int64_t rule; /* stop_no_gain_trials */
+        int counts;
+    } cases[] = { { "mlp", "linear", -1, 0 },
+                  { "mlp", "mlp", -1, 1 },
+                  { "baseline", "linear", -1, 1 },
+                  { "mlp", "linear", 50, 1 } };
+    struct rig r = { .has_images = false };
+    int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, 6, false);
+    struct study *st = rig_get(&r, id);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t number = 1;
+        int best = 0;
+
+        while (!str_eq(st->families[best]->name, cases[i].best))
+            best++;
+        while (!str_eq(family_of(&r, id, number), cases[i].ends))
+            number++;
+        st->spec.stop_no_gain_trials = cases[i].rule;
+        st->search->best_score = 0.99;
+        st->search->best_family = best;
+        st->search->since_gain = 7;
+        budget_note_end(st, number, 0.5, 0);
+        assert_int_equal(st->search->since_gain, 7 + cases[i].counts);
+        budget_note_end(st, number, 0.999, 0);
+        assert_int_equal(st->search->since_gain, 0);
+        assert_string_equal(st->families[st->search->best_family]->name, cases[i].ends);
+    }
+    rig_close(&r);
 }
 
 static void the_network_for_images_comes_second_where_there_are_images(void **state)
@@ -310,6 +346,7 @@ int main(void)
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
         cmocka_unit_test(a_lead_that_is_dear_comes_after_those_that_are_cheaper),
         cmocka_unit_test(no_first_trial_takes_the_time_of_the_others),
+        cmocka_unit_test(trials_of_the_best_family_say_that_the_best_is_old),
         cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
         cmocka_unit_test(the_first_network_runs_whole_if_there_is_time),
         cmocka_unit_test(named_families_have_their_portfolios),
