@@ -72,14 +72,20 @@ static bool is_of_texts(const struct step_ops *ops)
     return ops == &step_words || ops == &step_text || ops == &step_items;
 }
 
-/* The choice leaves all steps as the data suggest them. */
-static bool is_of_dense_rows(const struct prep_choice *c)
+static bool is_of_quantities(const struct step_ops *ops)
 {
-    for (int i = 0; i < PREP_CHOICES; i++) {
-        if (c->of[i] != 0 && i != PREP_OF_SCALE && i != PREP_OF_MISSING)
-            return false;
-    }
-    return true;
+    return ops == &step_pair || ops == &step_rotate;
+}
+
+/* The choice leaves the steps of quantities, or all others, as the data suggest them. */
+static bool are_suggested(const struct prep_choice *c, bool of_quantities)
+{
+    /* columns of codes are no quantities */
+    if (of_quantities)
+        return c->of[PREP_OF_PAIRS] == 0 && c->of[PREP_OF_CODES] == 0 &&
+               c->of[PREP_OF_LEVELS] != LEVELS_PLAIN;
+    return c->of[PREP_OF_LEVELS] == 0 && c->of[PREP_OF_FEW_LEVELS] == 0 &&
+           c->of[PREP_OF_CODES] == 0 && c->of[PREP_OF_TEXT] == 0;
 }
 
 static void step_share(const struct prep_spec *spec, struct prep *p, const struct prep_step *from)
@@ -91,6 +97,18 @@ static void step_share(const struct prep_spec *spec, struct prep *p, const struc
     for (int k = 0; k < s.n_sources; k++)
         col[k] = frame_find(spec->frame, spec->like->sources[s.source[k]].name);
     step_append(p, spec->frame, s, col);
+}
+
+/* All steps of quantities, or all others, where they come out the same; false = they may not. */
+static bool steps_share(const struct prep_spec *spec, struct prep *p, bool of_quantities)
+{
+    if (!spec->like || !are_suggested(&spec->choice, of_quantities))
+        return false;
+    for (int i = 0; i < spec->like->n_steps; i++) {
+        if (is_of_quantities(spec->like->steps[i].ops) == of_quantities)
+            step_share(spec, p, &spec->like->steps[i]);
+    }
+    return true;
 }
 
 /* A step on texts: there, or known to tell nothing. */
@@ -281,18 +299,11 @@ static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct e
     return rc;
 }
 
-int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
+/* Steps of columns, of dates, and of levels. */
+static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
     const struct frame *f = spec->frame;
 
-    /* the pixels of images are no columns that people think in */
-    if (f->image.height > 0)
-        return 0;
-    if (spec->like && is_of_dense_rows(&spec->choice)) {
-        for (int i = 0; i < spec->like->n_steps; i++)
-            step_share(spec, p, &spec->like->steps[i]);
-        return 0;
-    }
     for (int i = 0; i < f->n_cols; i++) {
         const struct frame_col *c = &f->cols[i];
         if (is_skipped(spec, i))
@@ -306,8 +317,17 @@ int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
                                           step_try(spec, p, &step_text, i, err) < 0))
             return -1;
     }
-    if (between_dates(spec, p, err) < 0 || parts_fit(spec, p, err) < 0 ||
-        crosses_fit(spec, p, err) < 0)
+    if (between_dates(spec, p, err) < 0 || parts_fit(spec, p, err) < 0)
         return -1;
-    return quantities_fit(spec, p, err);
+    return crosses_fit(spec, p, err);
+}
+
+int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    /* the pixels of images are no columns that people think in */
+    if (spec->frame->image.height > 0)
+        return 0;
+    if (!steps_share(spec, p, false) && columns_fit(spec, p, err) < 0)
+        return -1;
+    return steps_share(spec, p, true) ? 0 : quantities_fit(spec, p, err);
 }
