@@ -155,7 +155,7 @@ static void decimals_are_the_nearest_doubles(void **state)
     frame_numbers(f, 0, 0, ROWS, x);
     for (int i = 0; i < ROWS; i++) {
         double want = strtod(text[i], NULL) + 0.0;
-        if (memcmp(&want, &x[i], sizeof(want)) != 0)
+        if (x[i] != want)
             fail_msg("%s was read as %.17g", text[i], x[i]);
     }
     frame_close(f);
