@@ -2,11 +2,11 @@
  *
  * The reserve is the largest of: 1 s; 3 % of the budget; 1.5 times the longest time that a model
  * took to arrive. If there may be an ensemble, 0.8 s more are for making it, and while trials are
- * paused 3 % (at most 3 s) for completing its members. Budgets below 10 s reserve 10 %, but at least
- * 200 ms, or 300 ms while there is no model but the baseline's. After a holdout the winner is fitted once more on all rows. For that,
- * 1.2 times its estimated time is reserved, if the estimate is at most 30 % of the budget;
- * otherwise no refit is planned for, and the best trial's own model ships. Nothing reserves more
- * than 40 % of the budget.
+ * paused 3 % (at most 3 s) for completing its members. Budgets below 10 s reserve 10 %, but at
+ * least 200 ms, or 300 ms while there is no model but the baseline's. After a holdout the winner is
+ * fitted once more on all rows. For that, 1.2 times its estimated time is reserved, if the estimate
+ * is at most 30 % of the budget; otherwise no refit is planned for, and the best trial's own model
+ * ships. Nothing reserves more than 40 % of the budget.
  *
  * hard = the end of the budget minus a fifth of the smallest reserve, and at least 100 ms before
  * the end. It does not move with the measured costs, because a costly trial that becomes the best
@@ -15,10 +15,10 @@
  * its time.
  *
  * A study on a small table (at most SMALL_ROWS rows) with a limit in time, whose spec has no stop
- * rule, ends when the best score is old: no gain in 200 trials, in half of all trials and for half of
- * the time given. Searching on would fit the validation rows and not the problem. In an automatic
- * space the trials of the family that is best are counted, because hundreds of linear trials of a
- * millisecond say nothing about what a network may still gain. */
+ * rule, ends when the best score is old: no gain in 200 trials, in half of all trials and for half
+ * of the time given. Searching on would fit the validation rows and not the problem. In an
+ * automatic space the trials of the family that is best are counted, because hundreds of linear
+ * trials of a millisecond say nothing about what a network may still gain. */
 #include "controller/decide/budget.h"
 
 #include "base/str.h"
@@ -199,7 +199,7 @@ int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
     int64_t own = st->spec.trial_time_ms, share = share_of(st, st->families[t->family]);
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
-     * instead, and its best result so far counts. Folds that a user asked for may take their time. */
+     * instead, and its best result so far counts. Folds that a user asked for take their time. */
     if (!share || !st->space.is_auto || t->source == SRC_CONFIRM ||
         (is_lead && st->spec.validation != VAL_AUTO && !st->problem.data.holdout))
         return own;
@@ -237,8 +237,8 @@ static bool is_late(const struct study *st, int64_t ended_at)
            ended_at - st->search->gain_at >= st->spec.budget_time_ms / 2;
 }
 
-/* Whether a trial of this family says that the best score is old: all do where a user set the rule, and
- * while nothing is better than the baseline. */
+/* Whether a trial of this family says that the best score is old: all do where a user set the rule,
+ * and while nothing is better than the baseline. */
 static bool is_counted(const struct study *st, int family)
 {
     int best = st->search->best_family;

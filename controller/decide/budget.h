@@ -15,18 +15,18 @@ int64_t budget_reserve(const struct study *st); /* ms that are kept for finishin
  * ended. At `hard` the study ends, and whatever has not arrived by then is left out. */
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
-/* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit.
- * In an automatic space with a limit in time, families other than the yardstick's get at most a
- * tenth of the study's time, or a quarter if only a whole trial shows how good they are (networks,
- * and families with one level), and the yardstick's two thirds after a holdout, and a third where `auto`
- * chose folds; but a confirmation (confirm.h) may have all that is left. Where the lead is dear, it and
+/* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit. In an automatic
+ * space with a limit in time, families other than the yardstick's get at most a tenth of the
+ * study's time, or a quarter if only a whole trial shows how good they are (networks, and families
+ * with one level), and the yardstick's two thirds after a holdout, and a third where `auto` chose
+ * folds; but a confirmation (confirm.h) may have all that is left. Where the lead is dear, it and
  * families with one level get a third. */
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t);
 /* What one fold of a configuration costs on the way to a level, by the family's formula: about a
  * microsecond of a core a unit. */
 int64_t budget_fold_us(const struct study *st, const struct config *c, int to);
-/* In an automatic space with a limit in time: whether one fold of the lead family's first trial costs
- * more than a third of the time by its formula. */
+/* In an automatic space with a limit in time: whether one fold of the lead family's first trial
+ * costs more than a third of the time by its formula. */
 bool budget_lead_is_dear(const struct study *st);
 /* The configuration by which time is planned: the first of the lead family in an automatic space,
  * else the costliest of the first configurations. */
@@ -38,9 +38,9 @@ int64_t budget_refit_ms(const struct study *st);
 int64_t budget_ensemble_ms(const struct study *st);
 bool budget_allows_trial(const struct study *st); /* by the number of trials */
 
-/* Takes into account that this trial ended with this score (NaN = none) at this wall time, and sets search.closing if a
- * stop rule says that the search is over. Called in the order of decisions, never in the order of
- * arrival in a deterministic study. */
+/* Takes into account that this trial ended with this score (NaN = none) at this wall time, and sets
+ * search.closing if a stop rule says that the search is over. Called in the order of decisions,
+ * never in the order of arrival in a deterministic study. */
 void budget_note_end(struct study *st, int64_t number, double score, int64_t ended_at);
 
 /* The study runs, and `cut` has come. */

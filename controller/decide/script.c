@@ -86,10 +86,11 @@ static bool runs_to_top(const struct study *st, const struct config *c)
 }
 
 /* In an automatic space the lead family comes first, because the others may take longer and a study
- * with a short budget should have a good model early. Families that only images have come next: where
- * the table has images, they are the strongest. Where one fold of the lead would take more than its
- * share of the time, as with some hundred classes, it is cut before it has shown what it can do; those
- * whose first trial is cheaper go before it then, so that the time is enough for them in any case. */
+ * with a short budget should have a good model early. Families that only images have come next:
+ * where the table has images, they are the strongest. Where one fold of the lead would take more
+ * than its share of the time, as with some hundred classes, it is cut before it has shown what it
+ * can do; those whose first trial is cheaper go before it then, so that the time is enough for them
+ * in any case. */
 static int turn_of(const struct study *st, const struct config *c)
 {
     const struct config *lead = budget_yardstick(st);

@@ -29,7 +29,7 @@ extern const char *const share_state_name[];
 struct share_family {
     int tries, whole; /* trials; of them scored on all folds */
     int n_open;       /* trials that run or wait to be run */
-    int64_t spent_us; /* computing time of its trials */
+    int64_t spent_us; /* time of its trials: computing, and 5 ms each for what else they take */
     /* Larger is better; NaN = none. best: of its whole trials. half: that when half of its time was
      * spent. first: of the first fold alone, of all trials that told it. reach: what it may reach. */
     double best, half, first, reach;

@@ -33,9 +33,9 @@ typedef uint8_t few __attribute__((vector_size(LANES)));
 typedef int32_t ints __attribute__((vector_size(LANES * 4)));
 typedef int32_t wide_ints __attribute__((vector_size(SIXTEEN * 4)));
 typedef int64_t longs __attribute__((vector_size(LANES * 8)));
-/* Half of these: a register of AVX2. gcc keeps vectors that are wider than the CPU's registers in memory
- * and compares them element by element, which takes ten to fifty times as long. So what runs most has a
- * form for either size; both give the same bits. */
+/* Half of these: a register of AVX2. gcc keeps vectors that are wider than the CPU's registers in
+ * memory and compares them element by element, which takes ten to fifty times as long. So what runs
+ * most has a form for either size; both give the same bits. */
 typedef uint8_t half_bytes __attribute__((vector_size(HALF)));
 typedef int32_t half_ints __attribute__((vector_size(HALF / 2)));
 typedef double half_reals __attribute__((vector_size(HALF)));
@@ -388,8 +388,8 @@ SIMD_BODY void left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *
         memcpy(sum + WIDE, &left_next, sizeof left_next);
 }
 
-/* The same for HALF cuts, or for WIDE where `is_double`, in vectors that AVX2 has registers for; the
- * sums of ones[from..to) are CUTS_ROWS bytes further on, unless `ones` is NULL. */
+/* The same for HALF cuts, or for WIDE where `is_double`, in vectors that AVX2 has registers for;
+ * the sums of ones[from..to) are CUTS_ROWS bytes further on, unless `ones` is NULL. */
 SIMD_BODY void half_left_of(const uint8_t *cuts, const uint8_t *bins, const uint8_t *weight,
                             const uint8_t *ones, int from, int to, bool is_double, uint8_t *sum)
 {
@@ -453,9 +453,9 @@ SIMD_BODY void four_left(const uint8_t *bins, int from, half_words *is_left)
     *is_left = (half_words)((half_bytes)((half_words){ 0 } + row) <= (half_bytes)cuts);
 }
 
-/* The weight of the rows [from, to) that lie left of each of four cuts. The bytes of a word are added
- * by halves, which does not overflow, because the weights add up to at most 255. The sum becomes the
- * lowest bits of 2^52 as a double: no conversion of integers is needed. */
+/* The weight of the rows [from, to) that lie left of each of four cuts. The bytes of a word are
+ * added by halves, which does not overflow, because the weights add up to at most 255. The sum
+ * becomes the lowest bits of 2^52 as a double: no conversion of integers is needed. */
 SIMD_BODY void four_sum(const half_words *is_left, const uint8_t *weight, int from, int to,
                         half_reals *sum)
 {

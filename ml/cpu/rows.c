@@ -94,9 +94,9 @@ SIMD_BODY void heavy(uint32_t *to, const uint8_t *line, const uint8_t *cut, uint
         to[j] += line[j] <= cut[j] ? weight : 0;
 }
 
-/* Adds rows from i on to byte sums while their weights have room: n of the weights, s of those of class
- * 1 where `is_two`, which is a constant. Returns the first row that was not added. This form is for
- * AVX-512. */
+/* Adds rows from i on to byte sums while their weights have room: n of the weights, s of those of
+ * class 1 where `is_two`, which is a constant. Returns the first row that was not added. This form
+ * is for AVX-512. */
 SIMD_BODY int64_t add_wide(const struct row_list *r, int64_t i, const uint8_t *cuts, bool is_two,
                            int *room, uint8_t *n, uint8_t *s)
 {

@@ -201,6 +201,27 @@ static void trials_of_the_best_family_say_that_the_best_is_old(void **state)
     rig_close(&r);
 }
 
+/* A short trial takes more time around it than in it. */
+static void a_trial_costs_its_family_more_than_computing(void **state)
+{
+    struct rig r = { .has_images = false };
+    int64_t id = work(&r, SPEC("'budget':{'time':'1h'}"), boosting_leads, 6, false);
+    struct study *st = rig_get(&r, id);
+    struct shares s;
+    int linear = 1;
+
+    (void)state;
+    while (!str_eq(st->families[linear]->name, "linear"))
+        linear++;
+    for (int i = 0; i < st->n_trials; i++)
+        st->trials[i].work_us = 200;
+    st->trials[3].family = (int8_t)linear; /* a second one */
+    share_make(st, &s);
+    assert_int_equal(s.of[linear].tries, 2);
+    assert_int_equal(s.of[linear].spent_us, 2 * 5200);
+    rig_close(&r);
+}
+
 static void the_network_for_images_comes_second_where_there_are_images(void **state)
 {
     static const char *const first[] = { "baseline", "boost", "cnn", "linear", "forest" };
@@ -347,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_lead_that_is_dear_comes_after_those_that_are_cheaper),
         cmocka_unit_test(no_first_trial_takes_the_time_of_the_others),
         cmocka_unit_test(trials_of_the_best_family_say_that_the_best_is_old),
+        cmocka_unit_test(a_trial_costs_its_family_more_than_computing),
         cmocka_unit_test(the_network_for_images_comes_second_where_there_are_images),
         cmocka_unit_test(the_first_network_runs_whole_if_there_is_time),
         cmocka_unit_test(named_families_have_their_portfolios),
