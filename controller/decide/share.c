@@ -27,6 +27,8 @@ static const double OVER_SHARE = 1.5;
  * 600 linear trials of .2 ms took half of the time of a search on 120 rows, and counted as a
  * hundredth. */
 enum { TRIAL_US = 5000 };
+/* Trials of the lead family that it has as many shares for as the leader. */
+enum { LEAD_TRIES = 30 };
 
 const char *const share_state_name[] = { [SHARE_NONE] = "none",
                                          [SHARE_IS_EARLY] = "early",
@@ -215,8 +217,9 @@ static double load_of(const struct study *st, const struct shares *s, int family
                                   [SHARE_LEADS] = WEIGHT_LEADS,
                                   [SHARE_OPEN] = WEIGHT_OPEN,
                                   [SHARE_BEHIND] = WEIGHT_BEHIND };
-    /* What is usually the strongest has as much as the leader, until it is shown to be behind. */
-    bool leads = st->families[family]->is_lead && f->state == SHARE_OPEN;
+    /* What is usually the strongest has as much as the leader, until it is shown to be behind or
+     * has had its chance: on 120 rows the bound is so wide that it had 250 trials for nothing. */
+    bool leads = st->families[family]->is_lead && f->state == SHARE_OPEN && f->tries < LEAD_TRIES;
     int by = leads ? WEIGHT_LEADS : weight[f->state];
 
     return ((double)f->spent_us + cost_of(f) * f->n_open) / by;

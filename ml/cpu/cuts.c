@@ -552,7 +552,7 @@ struct many_sums {
     uint8_t sum[CUTS_ROWS];
 };
 
-/* n_cuts: how many are summed at once, a constant: WIDE or twice that, without is_wide also HALF. */
+/* n_cuts: how many are summed at once, a constant: WIDE or twice that; not is_wide: also HALF. */
 SIMD_BODY void many_left(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
                          const int32_t *total, int n_classes, int n_cuts, bool is_wide,
                          struct many_sums *out)
