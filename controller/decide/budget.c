@@ -249,7 +249,7 @@ static bool is_counted(const struct study *st, int family)
 void budget_note_end(struct study *st, int64_t number, double score, int64_t ended_at)
 {
     const struct spec *s = &st->spec;
-    int family = trial_mem(st, number)->family;
+    int8_t family = trial_mem(st, number)->family;
 
     st->search->since_gain += is_counted(st, family);
     if (!isnan(score) && (isnan(st->search->best_score) ||
