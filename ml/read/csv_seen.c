@@ -13,14 +13,18 @@
 #include <string.h>
 
 #define FIRST(n) ((n) >= 8 ? ~0ull : (1ull << ((n) % 8 * 8)) - 1)
-#define KEEP(n)                              \
-    {                                        \
-        FIRST(n), (n) > 8 ? FIRST((n)-8) : 0 \
+#define SHORT(n)      \
+    {                 \
+        FIRST((n)), 0 \
+    }
+#define LONG(n)             \
+    {                       \
+        ~0ull, FIRST((n)-8) \
     }
 
 const uint64_t csv_seen_keep[CSV_SEEN_LONGEST + 1][2] = {
-    KEEP(0), KEEP(1), KEEP(2),  KEEP(3),  KEEP(4),  KEEP(5),  KEEP(6),  KEEP(7),
-    KEEP(8), KEEP(9), KEEP(10), KEEP(11), KEEP(12), KEEP(13), KEEP(14), KEEP(15),
+    SHORT(0), SHORT(1), SHORT(2), SHORT(3), SHORT(4), SHORT(5), SHORT(6), SHORT(7),
+    LONG(8),  LONG(9),  LONG(10), LONG(11), LONG(12), LONG(13), LONG(14), LONG(15),
 };
 
 enum { FIRST_CAP = 16, MOST_BITS = 15 };
