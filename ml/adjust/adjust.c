@@ -10,9 +10,16 @@
 #include <math.h>
 
 /* What a file may hold: bits of what is there. MOST_CLASSES: as in the model file. */
-enum { HAS_CALIBRATION = 1, HAS_THRESHOLD = 2, HAS_INTERVALS = 4, MOST_CLASSES = 1000 };
-/* A slope or an offset outside is no calibration. */
+enum {
+    HAS_CALIBRATION = 1,
+    HAS_THRESHOLD = 2,
+    HAS_INTERVALS = 4,
+    HAS_POWER = 8,
+    MOST_CLASSES = 1000
+};
+/* A slope or an offset outside is no calibration, a power outside is none. */
 #define MOST_SLOPE 100.0
+#define MOST_POWER 10.0
 /* Largest float below 1: a calibrated probability never says that something is certain. */
 #define MOST_P 0.99999994f
 
@@ -25,7 +32,7 @@ void adjust_fini(struct adjust *a)
 
 bool adjust_is_plain(const struct adjust *a)
 {
-    return !a->calibrates && a->threshold == 0 && a->intervals.n == 0;
+    return !a->calibrates && a->power == 0 && a->threshold == 0 && a->intervals.n == 0;
 }
 
 double adjust_log(double p)
@@ -65,6 +72,15 @@ void adjust_probabilities(const struct adjust *a, float *p, int64_t n)
             float q = (float)fm_sigmoid_d(a->slope * adjust_log_odds((double)p[i]) + a->offset);
             p[i] = fminf(q, MOST_P);
         }
+    }
+}
+
+void adjust_of_power(double power, int outputs, struct adjust *out)
+{
+    *out = (struct adjust){ .calibrates = power > 0, .slope = power };
+    if (power > 0 && outputs > 1) {
+        out->classes = outputs;
+        out->log_share = mem_array((size_t)outputs, sizeof *out->log_share);
     }
 }
 
@@ -163,11 +179,12 @@ static int put_intervals(const struct adjust_intervals *v, struct buf *out, stru
 int adjust_save(const struct adjust *a, struct buf *out, struct err *err)
 {
     int has = (a->calibrates ? HAS_CALIBRATION : 0) | (a->threshold > 0 ? HAS_THRESHOLD : 0) |
-              (a->intervals.n > 0 ? HAS_INTERVALS : 0);
+              (a->intervals.n > 0 ? HAS_INTERVALS : 0) | (a->power > 0 ? HAS_POWER : 0);
 
     if (buf_put_u8(out, (uint8_t)has, err) < 0 ||
         (a->calibrates && put_calibration(a, out, err) < 0) ||
-        (a->threshold > 0 && buf_put_f64(out, a->threshold, err) < 0))
+        (a->threshold > 0 && buf_put_f64(out, a->threshold, err) < 0) ||
+        (a->power > 0 && buf_put_f64(out, a->power, err) < 0))
         return -1;
     return a->intervals.n > 0 ? put_intervals(&a->intervals, out, err) : 0;
 }
@@ -236,8 +253,8 @@ int adjust_load(struct adjust *a, enum ml_task task, int outputs, struct view *i
     if (view_u8(in, &has, err) < 0)
         return -1;
     int fits = task == ML_REGRESSION ? HAS_INTERVALS
-               : task == ML_BINARY   ? HAS_CALIBRATION | HAS_THRESHOLD
-                                     : HAS_CALIBRATION;
+               : task == ML_BINARY   ? HAS_CALIBRATION | HAS_THRESHOLD | HAS_POWER
+                                     : HAS_CALIBRATION | HAS_POWER;
     if (has == 0 || (has & ~fits) != 0)
         return broken(err);
     if ((has & HAS_CALIBRATION) && load_calibration(a, outputs, in, err) < 0)
@@ -246,6 +263,12 @@ int adjust_load(struct adjust *a, enum ml_task task, int outputs, struct view *i
         if (view_f64(in, &a->threshold, err) < 0)
             return -1;
         if (!(a->threshold > 0 && a->threshold < 1))
+            return broken(err);
+    }
+    if (has & HAS_POWER) {
+        if (view_f64(in, &a->power, err) < 0)
+            return -1;
+        if (!(a->power > 1 && a->power <= MOST_POWER))
             return broken(err);
     }
     return has & HAS_INTERVALS ? load_intervals(&a->intervals, in, err) : 0;

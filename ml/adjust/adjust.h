@@ -6,6 +6,9 @@
  *              becomes p^slope x share^offset, scaled to the sum 1, where share is how common the
  *              class is: with offset 0 this is temperature scaling (Guo and others, 2017), with
  *              offset 1 - slope a temperature about the shares, as forests need it.
+ * power        the mean of a bag of models is less sure than they are where they differ. It becomes
+ *              p^power, scaled to the sum 1 (power.h). Applied after the mean is taken, so not by
+ *              adjust_probabilities but by whatever takes the mean (ml/model/artifact.h).
  * threshold    of two classes, the positive one is predicted where its probability is above this.
  * intervals    around a predicted number: quantiles of the residuals, each divided by how large
  *              residuals are where predictions are like this one (split-conformal prediction: Lei
@@ -47,6 +50,8 @@ struct adjust {
     /* of more than two classes: [classes] logarithm of each class's share; mem_free */
     int classes;
     double *log_share;
+    /* of the mean of a bag of models; above 1, or 0 = none */
+    double power;
     /* 0 = one half, and nothing was tuned */
     double threshold;
     struct adjust_intervals intervals;
@@ -56,6 +61,9 @@ void adjust_fini(struct adjust *a);
 bool adjust_is_plain(const struct adjust *a);
 /* Calibrates n rows of 1 (two classes) or a->classes floats in place. NaN stays NaN. */
 void adjust_probabilities(const struct adjust *a, float *p, int64_t n);
+/* A power in the form of a calibration, for adjust_probabilities and for explanations; 0 = a plain
+ * one. adjust_fini frees what *out holds. */
+void adjust_of_power(double power, int outputs, struct adjust *out);
 /* The threshold in force: 0.5 where none was tuned. */
 double adjust_threshold(const struct adjust *a);
 /* Whether the metric is of the predicted class of two, so that a threshold decides. */

@@ -281,6 +281,34 @@ static int nest(struct blending *b, struct err *err)
     return 0;
 }
 
+/* Weighted mean of what the members predict for the test rows. Where it is calibrated, their powers do
+ * not count, as in the model file (ml/model/artifact.h). */
+static int test_mean(const struct blending *b, const struct blend *out, float *p, struct err *err)
+{
+    const struct predicted_rows *t = &b->first->test;
+    size_t values = (size_t)(t->n * b->first->outputs);
+    double *sum = mem_try_zalloc((values + 1) * sizeof *sum);
+
+    if (!sum)
+        return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
+    for (int m = 0; m < b->n; m++) {
+        struct adjust bag = { 0 };
+        if (!(out->weight[m] > 0))
+            continue;
+        memcpy(p, b->models[m]->test.p, values * sizeof *p);
+        if (!out->adjust.calibrates)
+            adjust_of_power(b->models[m]->power, b->first->outputs, &bag);
+        adjust_probabilities(&bag, p, t->n);
+        adjust_fini(&bag);
+        for (size_t i = 0; i < values; i++)
+            sum[i] += out->weight[m] * (double)p[i];
+    }
+    for (size_t i = 0; i < values; i++)
+        p[i] = (float)sum[i];
+    mem_try_free(sum);
+    return 0;
+}
+
 static int test_score(const struct blending *b, struct blend *out, struct err *err)
 {
     const struct predicted_rows *t = &b->first->test;
@@ -292,13 +320,9 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
     float *p = mem_try_alloc((size_t)(t->n * k) * sizeof *p);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
-    for (int64_t i = 0; i < t->n * k; i++) {
-        double sum = 0;
-        for (int m = 0; m < b->n; m++) {
-            if (out->weight[m] > 0)
-                sum += out->weight[m] * (double)b->models[m]->test.p[i];
-        }
-        p[i] = (float)sum;
+    if (test_mean(b, out, p, err) < 0) {
+        mem_try_free(p);
+        return -1;
     }
     adjust_probabilities(&out->adjust, p, t->n);
     adjust_decide(&out->adjust, b->first->metric, b->first->task, p, t->n);

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define MAGIC "ASSAYOOF"
-enum { FORMAT = 1 };
+/* POWER_FORMAT: a power follows the shift. */
+enum { FORMAT = 1, POWER_FORMAT = 2 };
 
 static void rows_fini(struct predicted_rows *r)
 {
@@ -57,14 +58,16 @@ int predictions_write(const struct predictions *p, struct buf *out, struct err *
     uint32_t weights = (p->held.weight ? 1u : 0u) | (p->test.weight ? 2u : 0u);
 
     CHECK(p->held.n > 0 && p->held.fold && p->outputs >= 1);
-    if (buf_add(out, MAGIC, 8, err) < 0 || buf_put_u32(out, FORMAT, err) < 0 ||
+    if (buf_add(out, MAGIC, 8, err) < 0 ||
+        buf_put_u32(out, p->power > 0 ? POWER_FORMAT : FORMAT, err) < 0 ||
         buf_put_u32(out, (uint32_t)p->task, err) < 0 ||
         buf_put_u32(out, (uint32_t)p->metric, err) < 0 ||
         buf_put_u32(out, (uint32_t)p->outputs, err) < 0 ||
         buf_put_u32(out, (uint32_t)p->classes, err) < 0 ||
         buf_put_u32(out, (uint32_t)p->folds, err) < 0 || buf_put_u32(out, weights, err) < 0 ||
         buf_put_u64(out, (uint64_t)p->held.n, err) < 0 ||
-        buf_put_u64(out, (uint64_t)p->test.n, err) < 0 || buf_put_f64(out, p->shift, err) < 0)
+        buf_put_u64(out, (uint64_t)p->test.n, err) < 0 || buf_put_f64(out, p->shift, err) < 0 ||
+        (p->power > 0 && buf_put_f64(out, p->power, err) < 0))
         return -1;
     return rows_write(&p->held, p->outputs, out, err) < 0
                ? -1
@@ -147,9 +150,13 @@ static int head_read(struct predictions *p, struct view *in, uint32_t *weights, 
         view_u32(in, weights, err) < 0 || view_u64(in, &held, err) < 0 ||
         view_u64(in, &test, err) < 0 || view_f64(in, &p->shift, err) < 0)
         return -1;
-    if (format != FORMAT)
-        return err_set(err, ERR_VERSION, "predictions of format %u, this program reads %d", format,
-                       FORMAT);
+    if (format != FORMAT && format != POWER_FORMAT)
+        return err_set(err, ERR_VERSION, "predictions of format %u, this program reads up to %d",
+                       format, POWER_FORMAT);
+    if (format == POWER_FORMAT && view_f64(in, &p->power, err) < 0)
+        return -1;
+    if (format == POWER_FORMAT && !(p->power > 1 && p->power <= 10))
+        return broken(err, "a power that is out of range");
     if (metric >= METRICS || !(metric_info((enum metric_id)metric)->tasks & (int)task))
         return broken(err, "its task and metric do not fit");
     bool fits = task == ML_BINARY       ? outputs == 1 && classes == 2

@@ -2,13 +2,14 @@
  * keeps it.
  *
  * `held` are the training rows, each predicted by the models of the fold that holds it out (out of
- * fold), in the order of the table. `test` are the test rows as the model file predicts them; there
- * may be none. All trials of a study hold out the same rows in the same folds, so their files differ
+ * fold), in the order of the table. `test` are the test rows as the model file predicts them, before
+ * the mean of its models is raised to its power; there may be none. All trials of a study hold out the same rows in the same folds, so their files differ
  * in the predictions only. Of a holdout the rows that are held out are dealt out to five parts in turn,
  * which stand in the place of folds.
  *
  * File, little-endian: magic "ASSAYOOF", u32 format, u32 task, metric, floats a row, classes, folds,
- * whether rows have weights; u64 held rows, test rows; f64 shift; then of the held rows the folds
+ * whether rows have weights; u64 held rows, test rows; f64 shift; in format 2 f64 power;
+ * then of the held rows the folds
  * (u8), targets (f64), weights (f64, if any), predictions (f32), and of the test rows targets,
  * weights and predictions. Equal trials give equal bytes. Written by ml/fit/, read by the worker. */
 #ifndef ML_ENSEMBLE_PREDICTIONS_H
@@ -42,6 +43,9 @@ struct predictions {
     int outputs, classes, folds;
     /* values and targets are less than in the table by this (target_unit.h) */
     double shift;
+    /* to which the model file raises the mean of its models (ml/adjust/adjust.h); 0 = to none. The
+     * predictions of `test` are not raised. */
+    double power;
     struct predicted_rows held, test;
 };
 

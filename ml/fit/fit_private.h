@@ -11,6 +11,7 @@
  * fit_together.c  several trials in the launches of one
  * fit_curve.c     points: metrics of folds, the end by patience, the chosen step, the score
  * fit_adjust.c    calibration, threshold and intervals, and the score with them
+ * fit_power.c     how much surer the mean of its models should be
  * fit_memory.c    bytes held, and bytes to come
  * fit_save.c      checkpoints
  * fit_ship.c      the model file, test score, refit
@@ -192,6 +193,11 @@ int fit_predict_held(const struct fit_trial *t, const struct fit_run *r, int fol
 /* Records the point for the folds that have reached it. When it is the best so far, its predictions
  * are kept. */
 int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err);
+
+/* fit_power.c: finds a->power, from the n fold models that ship, as bytes, and the held-out rows of
+ * their folds as they are predicted in r->best. a: the calibration that ships. */
+int fit_power(const struct fit_trial *t, const struct fit_run *r, int n, const struct buf *models,
+              struct adjust *a, struct err *err);
 
 /* fit_adjust.c */
 /* Learns the adjustments of the result of r and c, unless t->adjust is of it already or the lanes are

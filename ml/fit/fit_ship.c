@@ -92,6 +92,9 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
                          const struct adjust *adjust, double score, double se, int n_models,
                          struct buf *models, struct buf *out, struct err *err)
 {
+    struct adjust own = adjust ? *adjust : (struct adjust){ 0 };
+    /* what a mean of models was given does not fit one model */
+    own.power = n_models > 1 ? own.power : 0;
     struct artifact_parts p = {
         .task = d->spec.task,
         .target = d->spec.target,
@@ -102,7 +105,7 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .score = score,
         .score_se = se,
         .unit = d->unit,
-        .adjust = adjust,
+        .adjust = &own,
         .frame = d->spec.frame,
         .prep = d->prep,
         .monotone = d->monotone,
@@ -175,6 +178,8 @@ static int trial_artifact(struct fit_trial *t, bool closes, struct buf *out, str
     }
     memcpy(params, t->params, sizeof params);
     t->f->choose(params, fit_own_level(t, r->level), fit_point_step(r, c.best));
+    if (rc == 0)
+        rc = fit_power(t, r, n, models, &t->adjust->all, err);
     if (rc == 0)
         rc = artifact_make(t->d, t->f, params, &t->adjust->all, score, se, n, models, out, err);
     for (int f = 0; f < n; f++)
@@ -310,6 +315,14 @@ static int test_add(const struct ml_data *d, struct test_rows *t, const struct a
     return rc;
 }
 
+/* The mean of the models, before it is raised to its power. */
+static void test_mean(const struct test_rows *t, const struct artifact *a, int64_t width,
+                      float *pred)
+{
+    for (int64_t i = 0; i < width; i++)
+        pred[i] = (float)(t->sum[i] / artifact_info(a)->n_models);
+}
+
 /* The score of everything that was added. NaN when there are no test rows, or the metric is
  * undefined on them. Overwrites t->y and t->weight. keeps: takes the rows over; NULL = they go. */
 static int test_score(const struct ml_data *d, struct test_rows *t, const struct artifact *a,
@@ -323,8 +336,8 @@ static int test_score(const struct ml_data *d, struct test_rows *t, const struct
     float *pred = mem_try_alloc((size_t)width * sizeof *pred);
     if (!pred)
         return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
-    for (int64_t i = 0; i < width; i++)
-        pred[i] = (float)(t->sum[i] / artifact_info(a)->n_models);
+    test_mean(t, a, width, pred);
+    artifact_raise(a, pred, t->n);
     for (int64_t i = 0; i < t->frame->rows; i++) {
         if (isnan(t->y[i]))
             continue;
@@ -338,8 +351,8 @@ static int test_score(const struct ml_data *d, struct test_rows *t, const struct
                               MAX(d->n_classes, 1), score, se, NULL) < 0)
         *score = *se = (double)NAN;
     if (keeps) {
-        for (int64_t i = 0; i < width && is_decided; i++)
-            pred[i] = (float)(t->sum[i] / artifact_info(a)->n_models);
+        if (is_decided || artifact_info(a)->adjust->power > 0)
+            test_mean(t, a, width, pred);
         *keeps = (struct predicted_rows){ .n = n, .y = t->y, .weight = t->weight, .p = pred };
         t->y = t->weight = NULL;
         return 0;
@@ -422,6 +435,8 @@ static int trial_test(struct fit_trial *t, const struct buf *bytes, struct err *
 
     if (artifact_test(t->d, bytes, keeps, &got, err) < 0)
         return -1;
+    if (keeps)
+        t->keeps->power = t->adjust ? t->adjust->all.power : 0;
     t->test_score = got.score;
     t->test_se = got.se;
     t->model_bytes = (int64_t)bytes->len;

@@ -101,6 +101,7 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
         readings_load(&a->readings, in, err) < 0)
         return -1;
     a->info.adjust = &a->adjust;
+    adjust_of_power(a->adjust.power, a->n_outputs, &a->bag);
     return in->pos == in->len ? 0 : broken(err, "bytes after its description");
 }
 
@@ -275,6 +276,7 @@ void artifact_close(struct artifact *a)
     mem_try_free(a->schema);
     readings_fini(&a->readings);
     adjust_fini(&a->adjust);
+    adjust_fini(&a->bag);
     prep_free(a->prep);
     mem_free(a);
 }
@@ -325,13 +327,10 @@ void artifact_view_free(struct artifact_view *v)
     mem_free(v);
 }
 
-int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
-                     struct err *err)
+/* The mean of the models, before it is raised to its power. */
+static int mean_of_models(const struct artifact *a, const struct prep_view *rows, int64_t from,
+                          int64_t n, float *out, struct err *err)
 {
-    const struct artifact *a = v->artifact;
-
-    if (a->ensemble)
-        return ensemble_predict(v, from, n, out, err);
     size_t width = (size_t)n * (size_t)a->n_outputs;
     double *sum = mem_try_zalloc((width + 1) * sizeof(*sum));
     float *one = mem_try_alloc((width + 1) * sizeof(*one));
@@ -341,7 +340,7 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
         rc = err_set(err, ERR_NOMEM, "no memory to predict %lld rows", (long long)n);
     /* Added up in the order of the folds: a fixed order of sums. */
     for (int m = 0; m < a->n_models && rc == 0; m++) {
-        rc = a->ops->predict(a->models[m], v->rows, from, n, one, err);
+        rc = a->ops->predict(a->models[m], rows, from, n, one, err);
         for (size_t i = 0; i < width && rc == 0; i++)
             one[i] = target_back(&a->info.unit, one[i]);
         if (rc == 0)
@@ -354,6 +353,24 @@ int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, flo
     mem_try_free(sum);
     mem_try_free(one);
     return rc;
+}
+
+int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                     struct err *err)
+{
+    const struct artifact *a = v->artifact;
+
+    if (a->ensemble)
+        return ensemble_predict(v, from, n, out, err);
+    int rc = mean_of_models(a, v->rows, from, n, out, err);
+    if (rc == 0 && !a->is_staged)
+        artifact_raise(a, out, n);
+    return rc;
+}
+
+void artifact_raise(const struct artifact *a, float *p, int64_t n)
+{
+    adjust_probabilities(&a->bag, p, n);
 }
 
 int artifact_outputs(const struct artifact *a)
@@ -417,6 +434,7 @@ int artifact_weights(const struct artifact *a, double *out, struct err *err)
     }
     mem_try_free(one);
     explain_adjust_weights(&a->adjust, out, artifact_outputs(a), prep_width(a->prep));
+    explain_adjust_weights(&a->bag, out, artifact_outputs(a), prep_width(a->prep));
     return 0;
 }
 
@@ -427,15 +445,19 @@ enum explain_link artifact_link(const struct artifact *a)
     return a->ops->explain_link ? a->ops->explain_link(a->models[0]) : EXPLAIN_SAME;
 }
 
+/* What the values of a model add up to, where its probabilities are adjusted: families that have a
+ * link explain several classes by their scores before softmax, the others by their probabilities. */
+static enum explain_link adjusted_link(const struct artifact *a)
+{
+    return a->n_outputs > 1 && a->ops->explain_link ? EXPLAIN_LOG_ODDS : artifact_link(a);
+}
+
 /* One model's values, as its calibration has them. */
 static int explain_model(const struct artifact *a, int m, const struct explain_rows *rows,
                          double *out, struct err *err)
 {
     size_t values = (size_t)rows->n * (size_t)a->n_outputs;
-    /* families that have a link explain several classes by their scores before softmax, the others by
-     * their probabilities */
-    enum explain_link link =
-        a->adjust.classes > 0 && a->ops->explain_link ? EXPLAIN_LOG_ODDS : artifact_link(a);
+    enum explain_link link = adjusted_link(a);
     float *p = NULL;
     int rc = a->ops->explain(a->models[m], a->prep, rows, out, err);
 
@@ -450,6 +472,28 @@ static int explain_model(const struct artifact *a, int m, const struct explain_r
     return rc;
 }
 
+/* The values of the mean of the models, as its power has them. */
+static int explain_raise(const struct artifact *a, const struct explain_rows *rows, double *out,
+                         struct err *err)
+{
+    enum explain_link link = adjusted_link(a);
+    bool by_class = a->bag.classes > 0 && link == EXPLAIN_SAME;
+    float *p = NULL;
+    int rc = 0;
+
+    if (!a->bag.calibrates)
+        return 0;
+    if (by_class) {
+        p = mem_try_alloc(((size_t)(rows->n * a->n_outputs) + 1) * sizeof *p);
+        rc = p ? mean_of_models(a, rows->v, rows->from, rows->n, p, err)
+               : err_set(err, ERR_NOMEM, "no memory to explain %lld rows", (long long)rows->n);
+    }
+    if (rc == 0)
+        rc = explain_adjust(&a->bag, link, rows->of, p, prep_inputs(a->prep), rows->n, out, err);
+    mem_try_free(p);
+    return rc;
+}
+
 /* By input: out[n][inputs + 1]. */
 static int explain_inputs(const struct artifact *a, const struct explain_rows *rows, double *out,
                           struct err *err)
@@ -458,7 +502,7 @@ static int explain_inputs(const struct artifact *a, const struct explain_rows *r
     size_t width = (size_t)n * ((size_t)prep_inputs(a->prep) + 1);
 
     if (a->n_models == 1)
-        return explain_model(a, 0, rows, out, err);
+        return explain_model(a, 0, rows, out, err) < 0 ? -1 : explain_raise(a, rows, out, err);
     double *one = mem_try_alloc((width + 1) * sizeof(*one));
     struct explain_sums *sums = mem_try_zalloc((size_t)(n + 1) * sizeof(*sums));
     int rc =
@@ -473,6 +517,8 @@ static int explain_inputs(const struct artifact *a, const struct explain_rows *r
     }
     if (rc == 0)
         explain_bag_end(link, a->n_models, prep_inputs(a->prep), n, sums, out);
+    if (rc == 0)
+        rc = explain_raise(a, rows, out, err);
     mem_try_free(sums);
     mem_try_free(one);
     return rc;

@@ -21,6 +21,10 @@
  * are calibrated model by model before the mean is taken, because single models is what they were
  * learnt from; of an ensemble the weighted mean is. A file without adjustments keeps its lower format.
  *
+ * Format 5 is format 4 with a power of the mean of the models among the adjustments, behind the
+ * threshold: 64-bit float, above 1. Of an ensemble that is calibrated, the members' powers do not
+ * count.
+ *
  * The bytes are a pure function of the fitted parts: no time, host, path or duration. Called by
  * fit/, the worker, the CLI. */
 #ifndef ML_MODEL_ARTIFACT_H
@@ -151,6 +155,9 @@ void artifact_view_free(struct artifact_view *v);
  * float may not hold) or n_classes floats. */
 int artifact_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
                      struct err *err);
+/* Raises n rows of a mean of the models to the power that the file says (adjust.h), in place, as
+ * artifact_predict does; but not where the models are staged, because there the caller takes the mean. */
+void artifact_raise(const struct artifact *a, float *p, int64_t n);
 /* Returns the number of floats per row: 1 or n_classes. */
 int artifact_outputs(const struct artifact *a);
 /* Shuffles one column (artifact_column_name), see prep_view_shuffle. */

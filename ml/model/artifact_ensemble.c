@@ -134,6 +134,10 @@ int ensemble_read(struct artifact *a, struct view *in, struct err *err)
         columns += (size_t)prep_columns(prep_of(e, (int)i));
         a->info.n_models += e->file[i]->info.n_models;
     }
+    /* A calibration of the mean of the members was learnt from members without their powers, and makes
+     * up for what differences between models take away. */
+    for (int i = 0; i < e->n && a->adjust.calibrates; i++)
+        adjust_fini(&e->file[i]->bag);
     if (!(fabs(all - 1) < 1e-6))
         return broken(err, "the weights of its members do not add up to 1");
     e->columns = mem_array(columns, sizeof *e->columns);

@@ -8,12 +8,14 @@
 
 /* ARTIFACT_UNIT: a bit beside the task: the unit of the target follows the classes, which readers of
  * format 1 do not know. Files without it stay of format 1. ARTIFACT_ADJUST: likewise the adjustments,
- * behind the unit, which readers of formats 1 to 3 do not know. */
+ * behind the unit, which readers of formats 1 to 3 do not know. The power of the mean is one of
+ * them that readers of format 4 do not know. */
 enum {
     ARTIFACT_PLAIN_FORMAT = 1,
     ARTIFACT_UNIT_FORMAT = 2,
     ARTIFACT_ENSEMBLE_FORMAT = 3,
     ARTIFACT_ADJUST_FORMAT = 4,
+    ARTIFACT_POWER_FORMAT = 5,
     ARTIFACT_ADJUST = 0x40,
     ARTIFACT_UNIT = 0x80
 };
@@ -27,6 +29,8 @@ struct artifact {
     struct prep *prep;
     struct readings readings;
     struct adjust adjust;
+    /* adjust.power in the form of a calibration, for the mean of the models */
+    struct adjust bag;
     const struct model_ops *ops;
     struct predictor **models;
     int n_models;

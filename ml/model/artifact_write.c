@@ -123,7 +123,7 @@ static int add_steps(struct buf *b, const struct prep *p, struct err *err)
 static uint32_t format_of(const struct artifact_parts *p)
 {
     if (adjusts(p))
-        return ARTIFACT_ADJUST_FORMAT;
+        return p->adjust->power > 0 ? ARTIFACT_POWER_FORMAT : ARTIFACT_ADJUST_FORMAT;
     if (p->n_members > 0)
         return ARTIFACT_ENSEMBLE_FORMAT;
     return p->unit.kind == TARGET_PLAIN ? ARTIFACT_PLAIN_FORMAT : ARTIFACT_UNIT_FORMAT;
@@ -146,7 +146,7 @@ static int add_unit(struct buf *b, const struct target_unit *u, struct err *err)
     return buf_adds(b, "}", err);
 }
 
-/* "calibration":{"slope","offset"}, "threshold", "intervals":{"rows","most_level"}, each where there is
+/* "calibration":{"slope","offset"}, "power", "threshold", "intervals":{"rows","most_level"}, each where there is
  * one */
 static int add_adjust(struct buf *b, const struct adjust *a, struct err *err)
 {
@@ -154,6 +154,8 @@ static int add_adjust(struct buf *b, const struct adjust *a, struct err *err)
         (add_key(b, "calibration", err) < 0 || buf_adds(b, "{\"slope\":", err) < 0 ||
          json_text_num(b, a->slope, err) < 0 || add_key(b, "offset", err) < 0 ||
          json_text_num(b, a->offset, err) < 0 || buf_adds(b, "}", err) < 0))
+        return -1;
+    if (a->power > 0 && (add_key(b, "power", err) < 0 || json_text_num(b, a->power, err) < 0))
         return -1;
     if (a->threshold > 0 &&
         (add_key(b, "threshold", err) < 0 || json_text_num(b, a->threshold, err) < 0))

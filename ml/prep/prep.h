@@ -109,6 +109,10 @@ struct prep_view *prep_view_fold(const struct prep *p, const struct frame *f,
  * table]), in all inputs made of it, while every other column shows its own row. order NULL: all
  * columns show their own rows again. */
 int prep_view_shuffle(struct prep_view *v, int column, const int32_t *order, struct err *err);
+/* From now on the view has rows 0 to n - 1, and shows in column c of row i what row rows[c * n + i] of
+ * the table has (rows: [prep_columns][n], borrowed until the view is freed). Not for images, and
+ * not for the view of a fold. */
+void prep_view_mix(struct prep_view *v, const int32_t *rows, int64_t n);
 
 /* The form for trees: uint8 bins, row-major, the row stride a multiple of 16 (padding 255; 64
  * readable bytes after the last row). 255 = missing or unknown; other values are 0 to n_bins[c] -

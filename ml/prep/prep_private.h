@@ -143,6 +143,9 @@ struct prep_view {
     /* NULL: no column is shuffled, or it has levels */
     double *shuffled_numbers;
     int32_t *shuffled_codes;
+    /* prep_view_mix: [n_sources][n_mixed] rows of the frame; NULL = each column shows its own */
+    const int32_t *mixed;
+    int64_t n_mixed;
 };
 
 struct view_numbers {

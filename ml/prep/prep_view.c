@@ -2,7 +2,7 @@
  *
  * The view maps columns by name and levels by text once, and opens the steps; then the makers of
  * bins and dense rows (prep_bins.c, prep_dense.c) read rows through two calls. Immutable after it
- * is made, but for prep_view_shuffle: any number of threads may read one. */
+ * is made, but for prep_view_shuffle and prep_view_mix: any number of threads may read one. */
 #include "base/bisect.h"
 #include "base/mem.h"
 #include "ml/math/forest_math.h"
@@ -210,6 +210,12 @@ void prep_view_free(struct prep_view *v)
 void prep_source_numbers(const struct prep_view *v, int source, int64_t from, int64_t n,
                          double *out)
 {
+    if (v->mixed) {
+        const int32_t *row = v->mixed + source * v->n_mixed + from;
+        for (int64_t i = 0; i < n; i++)
+            frame_numbers(v->frame, v->col[source], row[i], 1, &out[i]);
+        return;
+    }
     if (v->shuffled_numbers && v->shuffled == source)
         memcpy(out, v->shuffled_numbers + from, (size_t)n * sizeof(*out));
     else
@@ -218,6 +224,12 @@ void prep_source_numbers(const struct prep_view *v, int source, int64_t from, in
 
 void prep_source_codes(const struct prep_view *v, int source, int64_t from, int64_t n, int32_t *out)
 {
+    if (v->mixed) {
+        const int32_t *row = v->mixed + source * v->n_mixed + from;
+        for (int64_t i = 0; i < n; i++)
+            frame_codes(v->frame, v->col[source], row[i], 1, &out[i]);
+        return;
+    }
     if (v->shuffled_codes && v->shuffled == source)
         memcpy(out, v->shuffled_codes + from, (size_t)n * sizeof(*out));
     else
@@ -314,6 +326,13 @@ int prep_view_shuffle(struct prep_view *v, int column, const int32_t *order, str
     v->shuffled_numbers = x;
     v->shuffled_codes = code;
     return 0;
+}
+
+void prep_view_mix(struct prep_view *v, const int32_t *rows, int64_t n)
+{
+    CHECK(!v->fold && v->shuffled < 0 && v->prep->image.height == 0);
+    v->mixed = rows;
+    v->n_mixed = n;
 }
 
 /* ---- what steps read ---- */

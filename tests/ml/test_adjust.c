@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/adjust/adjust_fit.h"
+#include "ml/adjust/power.h"
 #include "ml/math/fmath.h"
 
 #include <math.h>
@@ -479,6 +480,121 @@ static void bytes_come_back_and_damage_does_not(void **state)
     adjust_fini(&a);
 }
 
+/* ---- the power of a bag ---- */
+
+enum { BAG = 5, MADE = 1000, HELD = 10000 };
+
+/* Two classes: the truth has log-odds z; each of five models sees them with noise of its own and is as
+ * sure as it should be. Fills the made rows, and p and y with what the first model says of others. */
+static void bag_draw(double noise, double sure, struct bag_rows *bag, double *mean,
+                     double *mean_log, double *entropy)
+{
+    double keeps = 1 / (1 + noise * noise), x[2];
+    struct rng r;
+
+    rng_init(&r, 11, 0);
+    for (int i = 0; i < MADE; i++) {
+        double z = rng_normal(&r);
+        mean[2 * i] = mean[2 * i + 1] = mean_log[2 * i] = mean_log[2 * i + 1] = entropy[i] = 0;
+        for (int m = 0; m < BAG; m++) {
+            float q = (float)sigmoid(1.5 * sure * keeps * (z + noise * rng_normal(&r)));
+            adjust_class_logs(&q, 1, 2, x);
+            for (int c = 0; c < 2; c++) {
+                mean[2 * i + c] += exp(x[c]) / BAG;
+                mean_log[2 * i + c] += x[c] / BAG;
+                entropy[i] -= exp(x[c]) * x[c] / BAG;
+            }
+        }
+    }
+    for (int i = 0; i < HELD; i++) {
+        double z = rng_normal(&r), seen = z + noise * rng_normal(&r),
+               left = sqrt(noise * noise * keeps) * rng_normal(&r);
+        /* given what is seen, the truth is normal around keeps x seen */
+        y[i] = rng_unit(&r) < sigmoid(1.5 * (keeps * seen + left));
+        p[i] = (float)sigmoid(1.5 * sure * keeps * seen);
+    }
+    *bag = (struct bag_rows){
+        .n = MADE, .classes = 2, .mean = mean, .mean_log = mean_log, .entropy = entropy
+    };
+}
+
+static double power_of(double noise, double sure)
+{
+    static double mean[2 * MADE], mean_log[2 * MADE], entropy[MADE];
+    struct adjust_rows held = rows_of(ML_BINARY, METRIC_LOGLOSS, 2, HELD);
+    struct bag_rows bag;
+    struct err err = { 0 };
+    double power = 0;
+
+    bag_draw(noise, sure, &bag, mean, mean_log, entropy);
+    assert_int_equal(adjust_power(&bag, &held, &power, &err), 0);
+    return power;
+}
+
+/* Models that agree need no power; the more they differ, the more their mean does; models that are too
+ * sure of themselves get less; and it stays within its limits. */
+static void means_of_models_that_differ_get_a_power(void **state)
+{
+    (void)state;
+    double none = power_of(0, 0.9), some = power_of(0.3, 0.95), more = power_of(0.6, 0.9),
+           flat = power_of(0.6, 2);
+
+    assert_true(none >= 1 && none < 1.15);
+    assert_true(power_of(0, 1) < 1.02);
+    assert_true(some > 1.005 && more > some + 0.05 && more < ADJUST_MOST_POWER);
+    assert_true(flat == 1);
+    assert_true(power_of(0.6, 0.2) == ADJUST_MOST_POWER);
+}
+
+static void few_held_rows_and_no_made_ones_give_no_power(void **state)
+{
+    double mean[2] = { 0.5, 0.5 }, logs[2] = { -1, -1 }, entropy[1] = { 0.1 }, power = 0;
+    struct bag_rows bag = {
+        .n = 1, .classes = 2, .mean = mean, .mean_log = logs, .entropy = entropy
+    };
+    struct adjust_rows held = rows_of(ML_BINARY, METRIC_LOGLOSS, 2, 20);
+
+    (void)state;
+    assert_int_equal(adjust_power(&bag, &held, &power, NULL), 0);
+    assert_true(power == 1);
+    bag.n = 0;
+    held.n = 1000;
+    assert_int_equal(adjust_power(&bag, &held, &power, NULL), 0);
+    assert_true(power == 1);
+}
+
+/* The power 2 of (.5, .3, .2) is (.25, .09, .04) over their sum. */
+static void powers_are_applied_kept_and_checked(void **state)
+{
+    struct adjust a = { .power = 2 }, got, bag;
+    float row[3] = { 0.5f, 0.3f, 0.2f }, one[1] = { 0.8f };
+    struct err err = { 0 };
+    struct buf b;
+
+    (void)state;
+    adjust_of_power(2, 3, &bag);
+    adjust_probabilities(&bag, row, 1);
+    adjust_fini(&bag);
+    assert_true(fabs((double)row[0] - 0.25 / 0.38) < 1e-6);
+    assert_true(fabs((double)row[2] - 0.04 / 0.38) < 1e-6);
+    adjust_of_power(2, 1, &bag);
+    adjust_probabilities(&bag, one, 1);
+    assert_true(fabs((double)one[0] - 0.64 / 0.68) < 1e-6);
+    adjust_of_power(0, 3, &bag);
+    assert_true(adjust_is_plain(&bag) && !adjust_is_plain(&a));
+    for (int i = 0; i < 3; i++) {
+        static const double powers[] = { 2, 0.5, 11 };
+        a.power = powers[i];
+        buf_init(&b, 100);
+        assert_int_equal(adjust_save(&a, &b, NULL), 0);
+        struct view in = { (const uint8_t *)b.data, b.len, 0 }, again = in;
+        assert_int_equal(adjust_load(&got, ML_MULTICLASS, 3, &in, &err), i == 0 ? 0 : -1);
+        assert_true(i > 0 || (got.power == 2 && !got.calibrates && in.pos == in.len));
+        assert_int_equal(adjust_load(&got, ML_REGRESSION, 1, &again, &err), -1);
+        buf_fini(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +607,9 @@ int main(void)
         cmocka_unit_test(intervals_follow_the_prediction),
         cmocka_unit_test(few_rows_one_class_and_nan_are_no_harm),
         cmocka_unit_test(bytes_come_back_and_damage_does_not),
+        cmocka_unit_test(means_of_models_that_differ_get_a_power),
+        cmocka_unit_test(few_held_rows_and_no_made_ones_give_no_power),
+        cmocka_unit_test(powers_are_applied_kept_and_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

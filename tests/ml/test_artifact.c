@@ -259,6 +259,58 @@ static void adjustments_are_kept_and_applied(void **state)
     frame_close(f);
 }
 
+/* The mean of the models is raised to the power, and what explains a prediction adds up to it. Only such a
+ * file has format 5. */
+static void a_power_is_kept_applied_and_explained(void **state)
+{
+    static const struct adjust raised = { .calibrates = true,
+                                          .slope = 1.75,
+                                          .offset = -0.5,
+                                          .power = 1.25 },
+                               before = { .calibrates = true, .slope = 1.75, .offset = -0.5 };
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct err err = { 0 };
+    float want[300], got[300];
+
+    (void)state;
+    adjusts = &before;
+    struct buf plain = ship(d, "boost", NAN);
+    adjusts = &raised;
+    struct buf b = ship(d, "boost", NAN);
+    adjusts = NULL;
+    assert_true(plain.data[8] == 4 && b.data[8] == 5 && b.data[12] == 5);
+    struct artifact *a = loaded(&plain), *r = loaded(&b);
+    assert_true(artifact_info(r)->adjust->power == 1.25);
+    assert_non_null(
+        strstr(artifact_info(r)->schema_json, "\"offset\":-0.5},\"power\":1.25,\"inputs\""));
+    predict_all(a, f, want);
+    predict_all(r, f, got);
+    for (int i = 0; i < 300; i++) {
+        double z = 1.25 * log((double)want[i] / (1 - (double)want[i]));
+        assert_true(fabs((double)got[i] - 1 / (1 + exp(-z))) < 1e-5);
+    }
+    int columns = artifact_columns(r);
+    double *out = calloc(300 * ((size_t)columns + 1), sizeof *out);
+    struct artifact_view *v = artifact_view_new(r, f, &err);
+    static int of[300];
+    assert_int_equal(artifact_explain(v, 0, 300, of, out, &err), 0);
+    for (int i = 0; i < 300; i++) {
+        double sum = 0;
+        for (int c = 0; c <= columns; c++)
+            sum += out[i * (columns + 1) + c];
+        assert_true(fabs(1 / (1 + exp(-sum)) - (double)got[i]) < 1e-4);
+    }
+    artifact_view_free(v);
+    free(out);
+    artifact_close(a);
+    artifact_close(r);
+    buf_fini(&b);
+    buf_fini(&plain);
+    ml_data_close(d);
+    frame_close(f);
+}
+
 static void columns_are_matched_by_name(void **state)
 {
     struct frame *f = train_table();
@@ -408,6 +460,7 @@ int main(void)
         cmocka_unit_test(predictions_are_the_mean_of_the_bag),
         cmocka_unit_test(models_staged_one_by_one_make_the_same_mean),
         cmocka_unit_test(adjustments_are_kept_and_applied),
+        cmocka_unit_test(a_power_is_kept_applied_and_explained),
         cmocka_unit_test(columns_are_matched_by_name),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(versions_and_strangers_are_told_apart),

@@ -54,9 +54,10 @@ export function pipelineOf(schema) {
 
 /** What is done to the outputs of the model before people see them. */
 export function adjustedOf(schema) {
-  const { classes, calibration, threshold, intervals } = schema;
+  const { classes, calibration, power, threshold, intervals } = schema;
   return [
     calibration && `probabilities calibrated (slope ${fixed(calibration.slope, 2)})`,
+    power && `mean of the fold models made surer (power ${fixed(power, 2)})`,
     threshold && `“${classes?.[1]}” predicted above ${fixed(threshold, 3)}`,
     intervals && `intervals from ${count(intervals.rows)} held-out rows`
   ].filter(Boolean);
