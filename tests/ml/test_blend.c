@@ -258,6 +258,30 @@ static void the_file_comes_back_and_damage_is_an_error(void **state)
     predictions_fini(&p);
 }
 
+/* Only a file of a model with a power has format 2. */
+static void a_power_is_kept_beside_the_predictions(void **state)
+{
+    struct predictions p = number_model(1, 1, 0, 1), q = { 0 };
+    struct buf plain = written(&p), b;
+    struct err err = { 0 };
+
+    (void)state;
+    p.power = 1.25;
+    b = written(&p);
+    assert_true(plain.data[8] == 1 && b.data[8] == 2 && b.len == plain.len + 8);
+    assert_int_equal(predictions_read(&q, b.data, b.len, &err), 0);
+    assert_true(q.power == 1.25 && predictions_match(&p, &q));
+    predictions_fini(&q);
+    p.power = 0.5;
+    struct buf bad = written(&p);
+    assert_int_equal(predictions_read(&q, bad.data, bad.len, &err), -1);
+    assert_non_null(strstr(err.text, "power"));
+    buf_fini(&plain);
+    buf_fini(&b);
+    buf_fini(&bad);
+    predictions_fini(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +293,7 @@ int main(void)
         cmocka_unit_test(every_metric_works),
         cmocka_unit_test(models_of_other_rows_are_refused),
         cmocka_unit_test(the_file_comes_back_and_damage_is_an_error),
+        cmocka_unit_test(a_power_is_kept_beside_the_predictions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,6 +99,32 @@ static struct frame *numbers_frame(const double *x, const double *y, int64_t n)
     return f;
 }
 
+/* Numbers and levels of each made row come from the rows that the map says. */
+static void made_rows_take_each_column_from_its_row(void **state)
+{
+    struct frame *f = csv_frame("x,k\n1,a\n2,b\n3,a\n4,c\n1,b\n2,c\n", NULL);
+    struct prep *p = fitted(f, NULL, NULL);
+    struct prep_view *v = viewed(p, f);
+    static const int32_t rows[] = { 3, 0, 1, 0, 5, 1 }; /* x of rows 3, 0, 1; k of rows 0, 5, 1 */
+    struct prep_bins own, made;
+
+    (void)state;
+    assert_int_equal(prep_bins_make(v, 0, 6, &own, NULL), 0);
+    prep_view_mix(v, rows, 3);
+    assert_int_equal(prep_bins_make(v, 0, 3, &made, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        for (int c = 0; c < 2; c++)
+            assert_int_equal(made.bins[i * made.stride + c],
+                             own.bins[rows[c * 3 + i] * own.stride + c]);
+    }
+    assert_true(made.bins[0] != own.bins[0]);
+    prep_bins_fini(&own);
+    prep_bins_fini(&made);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(f);
+}
+
 static void many_values_share_bins_of_equal_weight(void **state)
 {
     enum { N = 300000 }; /* more rows than the sample from which cuts are made */
@@ -584,6 +610,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_without_information_are_left_out),
         cmocka_unit_test(each_of_few_values_gets_its_own_bin),
+        cmocka_unit_test(made_rows_take_each_column_from_its_row),
         cmocka_unit_test(many_values_share_bins_of_equal_weight),
         cmocka_unit_test(cuts_share_counts_evenly_within_the_limit_of_bins),
         cmocka_unit_test(bins_are_finer_towards_the_ends),
