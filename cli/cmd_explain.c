@@ -261,6 +261,8 @@ static void print_adjust(const struct artifact_info *info)
                info->task == ML_BINARY ? "log-odds" : "log probability", a->slope,
                a->offset < 0 ? " - " : " + ", fabs(a->offset),
                info->task == ML_BINARY ? "" : " x log share of the class");
+    if (a->power > 0)
+        printf("the mean of the fold models is raised to the power %.4g\n", a->power);
     if (a->threshold > 0)
         printf("\"%s\" is predicted above a probability of %.4g\n", info->classes[1], a->threshold);
     if (adjust_most_level(a) > 0)
