@@ -62,7 +62,9 @@ struct store {
     /* Where the next call of collection goes on: in the table blob_loose and in the folders. */
     char loose_after[SHA256_HEX];
     int folder;
-    int depth;            /* number of open savepoints */
+    int depth; /* number of open savepoints */
+    /* Of savepoint d: a part of it was undone (savepoint_join), so it cannot be kept. */
+    bool is_spoiled[SAVEPOINT_MAX + 1];
     int64_t journal_last; /* number of the newest journal row, this turn included */
     /* journal_last when the turn began ([0]) and when savepoint d was opened ([d]). */
     int64_t journal_was[SAVEPOINT_MAX + 1];
@@ -71,6 +73,7 @@ struct store {
     /* For each column of a row, the index of its parameter in the statement, 0 = it has none. Made
      * when the statement first binds a row. */
     int *param[SQL_COUNT];
+    bool is_checked[SQL_COUNT]; /* its columns are those of the row that it is read into */
 };
 
 /* Fills err from the connection's last error and returns -1. When SQLite has rolled the transaction

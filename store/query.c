@@ -250,13 +250,6 @@ const char *query_col_text(const struct query *q, int i)
     return (const char *)sqlite3_column_text(q->stmt, i);
 }
 
-bool query_col_is(const struct query *q, int i, const char *text)
-{
-    const char *stored = query_col_text(q, i);
-
-    return strcmp(stored ? stored : "", text) == 0;
-}
-
 static int enum_load(const struct column *c, const char *name, int *out, struct err *err)
 {
     *out = 0;
@@ -326,14 +319,24 @@ static int load_field(const struct query *q, int i, const struct column *c, void
     return rc;
 }
 
+/* A statement reads rows of one kind only, so its columns are compared once. */
+static void columns_check(struct query *q, const struct columns *cols)
+{
+    if (q->store->is_checked[q->id])
+        return;
+    CHECK((size_t)sqlite3_column_count(q->stmt) == cols->n);
+    for (size_t i = 0; i < cols->n; i++)
+        CHECK(strcmp(sqlite3_column_name(q->stmt, (int)i), cols->v[i].bind + 1) == 0);
+    q->store->is_checked[q->id] = true;
+}
+
 int query_load(struct query *q, const struct columns *cols, void *row, struct err *err)
 {
     int rc = 0;
 
-    CHECK(q->rows > 0 && (size_t)sqlite3_column_count(q->stmt) == cols->n);
+    CHECK(q->rows > 0);
+    columns_check(q, cols);
     for (size_t i = 0; i < cols->n; i++) {
-        if (q->rows == 1) /* the columns are the same for all rows, so one check is enough */
-            CHECK(strcmp(sqlite3_column_name(q->stmt, (int)i), cols->v[i].bind + 1) == 0);
         if (load_field(q, (int)i, &cols->v[i], row, err) < 0)
             rc = -1;
     }

@@ -67,8 +67,6 @@ int query_step(struct query *q, struct err *err); /* 1 row, 0 none, -1 error */
 int64_t query_col_i64(const struct query *q, int i);
 double query_col_f64(const struct query *q, int i);       /* NULL = NaN */
 const char *query_col_text(const struct query *q, int i); /* valid until the next step */
-/* Whether the column holds this text; "" stands for NULL. */
-bool query_col_is(const struct query *q, int i, const char *text);
 /* Fills every field of `row` from the columns, whose names and order must be those of `cols`; free
  * the strings with row_fini. A stored name that the enum does not have becomes 0 in the row and the
  * error ERR_DAMAGED, because only another program can have written it. */

@@ -68,8 +68,14 @@ bool store_turn_is_open(const struct store *s);
 struct savepoint {
     struct store *store;
     int depth;
+    bool is_joined;
 };
 int savepoint_open(struct savepoint *sp, struct store *s, struct err *err);
+/* The same, but if another savepoint is open this one is a part of it: nothing is executed, and when
+ * the part is undone, the other one cannot be kept any more. For small changes that are made many
+ * times in a request, whose failure ends the request anyway: SQLite's own savepoints copy every page
+ * that is changed in them. */
+int savepoint_join(struct savepoint *sp, struct store *s, struct err *err);
 /* The savepoint is closed in any case; when keeping it fails, its writes are undone. */
 int savepoint_keep(struct savepoint *sp, struct err *err);
 void savepoint_undo(struct savepoint *sp);

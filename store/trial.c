@@ -90,7 +90,7 @@ int store_trial_insert(struct store *s, struct trial_row *r, struct err *err)
 
     CHECK(r->id == 0 && r->study > 0 && r->config &&
           (r->state == TS_NONE || r->state == TS_QUEUED));
-    if (savepoint_open(&sp, s, err) < 0)
+    if (savepoint_join(&sp, s, err) < 0)
         return -1;
     r->state = TS_QUEUED;
     if (!r->created_at)
@@ -112,12 +112,9 @@ rollback:
 struct stored {
     enum trial_state state;
     int64_t study;
-    bool has_blobs_of_row; /* its blobs are those of the row that will be written */
 };
 
-/* row may be NULL, where no row will be written. */
-static int stored_get(struct store *s, int64_t id, const struct trial_row *row, struct stored *out,
-                      struct err *err)
+static int stored_get(struct store *s, int64_t id, struct stored *out, struct err *err)
 {
     struct query q = query_open(s, SQL_TRIAL_STATE);
     int rc = 0;
@@ -129,40 +126,73 @@ static int stored_get(struct store *s, int64_t id, const struct trial_row *row, 
             rc = err_set(err, ERR_DAMAGED, "trial %lld: its stored state is nothing known",
                          (long long)id);
         out->study = query_col_i64(&q, 1);
-        out->has_blobs_of_row = row && query_col_is(&q, 2, row->checkpoint) &&
-                                query_col_is(&q, 3, row->artifact) &&
-                                query_col_is(&q, 4, row->predictions);
     }
     query_close(&q);
     return rc == 0 ? err_set(err, ERR_NOTFOUND, "no trial %lld", (long long)id) : rc;
 }
 
-static int row_put(struct store *s, const struct trial_row *r, const struct stored *was,
-                   struct err *err)
+/* Writes the row if its state is stored as `was` and its blobs as the row has them: 1, 0 = they are
+ * not, or there is no such row, -1. This is nearly always so, and it saves reading them before. */
+static int row_put_rest(struct store *s, const struct trial_row *r, enum trial_state was,
+                        struct err *err)
 {
-    struct query q =
-        query_open(s, was->has_blobs_of_row ? SQL_TRIAL_UPDATE_REST : SQL_TRIAL_UPDATE);
+    struct query q = query_open(s, SQL_TRIAL_UPDATE_REST);
+
+    query_row(&q, &trial_columns, r);
+    query_text(&q, ":was", trial_state_name[was]);
+    return query_run(&q, err);
+}
+
+static int row_put(struct store *s, const struct trial_row *r, struct err *err)
+{
+    struct query q = query_open(s, SQL_TRIAL_UPDATE);
 
     query_row(&q, &trial_columns, r);
     return query_put(&q, "trial", r->id, err);
 }
 
+/* The state from which this event mostly leads to the row's state. */
+static enum trial_state state_before(const struct trial_row *r, enum trial_event ev)
+{
+    static const enum trial_state likely[] = { TS_RUNNING, TS_QUEUED, TS_PAUSED };
+
+    for (size_t i = 0; i < ARRAY_LEN(likely); i++) {
+        enum trial_state state = likely[i];
+
+        if (trial_next(&state, ev, r->id, NULL) == 0 && state == r->state)
+            return likely[i];
+    }
+    return TS_NONE;
+}
+
+/* Writes the row of a trial to which the event has happened. */
+static int row_put_event(struct store *s, const struct trial_row *r, enum trial_event ev,
+                         struct err *err)
+{
+    int rc = row_put_rest(s, r, state_before(r, ev), err);
+    struct stored was = { 0 };
+
+    if (rc != 0)
+        return MIN(rc, 0);
+    if (stored_get(s, r->id, &was, err) < 0 || trial_next(&was.state, ev, r->id, err) < 0)
+        return -1;
+    /* The caller must have applied the event to the stored state. */
+    CHECK(was.state == r->state && was.study == r->study);
+    return row_put(s, r, err);
+}
+
 int store_trial_event(struct store *s, const struct trial_row *r, enum trial_event ev,
                       const char *data_json, struct err *err)
 {
-    struct stored was = { 0 };
     struct savepoint sp;
     char event[40];
 
     CHECK(ev != TE_CREATE);
-    if (stored_get(s, r->id, r, &was, err) < 0 || trial_next(&was.state, ev, r->id, err) < 0)
-        return -1;
-    /* The caller must have applied the event to the stored state. */
-    CHECK(was.state == r->state && was.study == r->study);
     snprintf(event, sizeof event, "trial.%s", trial_event_name[ev]);
-    if (savepoint_open(&sp, s, err) < 0)
+    if (savepoint_join(&sp, s, err) < 0)
         return -1;
-    if (row_put(s, r, &was, err) < 0 || journal_add(s, r->study, r->id, event, data_json, err) < 0)
+    if (row_put_event(s, r, ev, err) < 0 ||
+        journal_add(s, r->study, r->id, event, data_json, err) < 0)
         goto rollback;
     if (savepoint_keep(&sp, err) == 0)
         return 0;
@@ -173,12 +203,15 @@ rollback:
 
 int store_trial_update(struct store *s, const struct trial_row *r, struct err *err)
 {
+    int rc = row_put_rest(s, r, r->state, err);
     struct stored was = { 0 };
 
-    if (stored_get(s, r->id, r, &was, err) < 0)
+    if (rc != 0)
+        return MIN(rc, 0);
+    if (stored_get(s, r->id, &was, err) < 0)
         return -1;
     CHECK(was.state == r->state); /* a change of state needs store_trial_event */
-    return row_put(s, r, &was, err);
+    return row_put(s, r, err);
 }
 
 int store_trial_get(struct store *s, int64_t id, struct trial_row *out, struct err *err)
@@ -262,7 +295,7 @@ int store_report_add(struct store *s, int64_t trial, int level, double value, do
     /* JSON and SQL store infinities and NaN alike, as null; replay must find the same in both. */
     value = isfinite(value) ? value : NAN;
     se = isfinite(se) ? se : NAN;
-    if (stored_get(s, trial, NULL, &was, err) < 0 || savepoint_open(&sp, s, err) < 0)
+    if (stored_get(s, trial, &was, err) < 0 || savepoint_join(&sp, s, err) < 0)
         return -1;
     q = query_open(s, SQL_REPORT_ADD);
     query_i64(&q, ":trial", trial);

@@ -167,8 +167,20 @@ int savepoint_open(struct savepoint *sp, struct store *s, struct err *err)
     if (turn_begin(s, err) < 0 || run(s, SQL_SAVEPOINT, err) < 0)
         return -1;
     s->journal_was[++s->depth] = s->journal_last;
+    s->is_spoiled[s->depth] = false;
     sp->store = s;
     sp->depth = s->depth;
+    return 0;
+}
+
+int savepoint_join(struct savepoint *sp, struct store *s, struct err *err)
+{
+    if (s->depth == 0)
+        return savepoint_open(sp, s, err);
+    *sp = (struct savepoint){ 0 };
+    if (turn_begin(s, err) < 0)
+        return -1;
+    *sp = (struct savepoint){ .store = s, .depth = s->depth, .is_joined = true };
     return 0;
 }
 
@@ -179,6 +191,11 @@ int savepoint_keep(struct savepoint *sp, struct err *err)
     CHECK(s && sp->depth == s->depth);
     if (s->turn_is_broken)
         broken(s, err);
+    else if (sp->is_joined) {
+        sp->store = NULL;
+        return 0;
+    } else if (s->is_spoiled[s->depth])
+        err_set(err, ERR_IO, "a part of the request could not be stored");
     else if (run(s, SQL_RELEASE, err) == 0) {
         s->depth--;
         sp->store = NULL;
@@ -195,6 +212,11 @@ void savepoint_undo(struct savepoint *sp)
     if (!s)
         return; /* not opened, or closed already: error paths may call this in any case */
     CHECK(sp->depth == s->depth);
+    if (sp->is_joined) {
+        s->is_spoiled[s->depth] = true;
+        sp->store = NULL;
+        return;
+    }
     if (!s->turn_is_broken) {
         /* Stepped directly, as in store_turn_rollback. If this fails, some writes of the savepoint
          * may remain, so the turn must not be committed. */

@@ -74,6 +74,47 @@ static void one_request_undone_leaves_the_others_of_the_turn(void **state)
     (void)state;
 }
 
+static void a_part_that_is_undone_takes_its_savepoint_with_it(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct savepoint whole, part;
+    struct err err = { 0 };
+
+    assert_int_equal(savepoint_open(&whole, r->store, NULL), 0);
+    store_rig_study(r, "kept");
+    assert_int_equal(savepoint_join(&part, r->store, NULL), 0);
+    store_rig_study(r, "part");
+    assert_int_equal(savepoint_keep(&part, NULL), 0);
+    savepoint_undo(&part); /* legal after any end of it */
+    assert_int_equal(savepoint_keep(&whole, NULL), 0);
+
+    assert_int_equal(savepoint_open(&whole, r->store, NULL), 0);
+    store_rig_study(r, "whole");
+    assert_int_equal(savepoint_join(&part, r->store, NULL), 0);
+    store_rig_study(r, "undone");
+    savepoint_undo(&part);
+    assert_int_equal(savepoint_keep(&whole, &err), -1);
+    assert_int_equal(err.code, ERR_IO);
+    assert_int_equal(journal_last(r->store), 2);
+
+    /* Where no other one is open it is a savepoint of its own. */
+    assert_int_equal(savepoint_join(&part, r->store, NULL), 0);
+    store_rig_study(r, "alone");
+    savepoint_undo(&part);
+    assert_int_equal(savepoint_open(&whole, r->store, NULL), 0);
+    store_rig_study(r, "after");
+    assert_int_equal(savepoint_keep(&whole, NULL), 0);
+    store_rig_commit(r);
+    store_rig_restart(r);
+    assert_int_equal(store_rig_count(r, "SELECT count(*) FROM study"), 3);
+    assert_int_equal(
+        store_rig_count(r, "SELECT count(*) FROM study WHERE name IN ('kept', 'part', 'after')"),
+        3);
+    store_rig_check_replay(r);
+    store_rig_free(r);
+    (void)state;
+}
+
 static void a_failed_commit_leaves_the_database_as_before_the_turn(void **state)
 {
     static const char *const points[] = { "turn.commit", "store.step" };
@@ -169,6 +210,7 @@ int main(void)
         cmocka_unit_test(a_turn_begins_with_the_first_write),
         cmocka_unit_test(rollback_takes_everything_back_and_the_sequence_too),
         cmocka_unit_test(one_request_undone_leaves_the_others_of_the_turn),
+        cmocka_unit_test(a_part_that_is_undone_takes_its_savepoint_with_it),
         cmocka_unit_test(a_failed_commit_leaves_the_database_as_before_the_turn),
         cmocka_unit_test(a_commit_apart_is_durable_after_its_sync),
         cmocka_unit_test(a_savepoint_that_cannot_be_kept_is_undone),
