@@ -341,6 +341,8 @@ int searchers_open(struct study *st, struct err *err)
     if (options_parse(st->spec.sampler_options, sampler->options, sampler->n_options, "sampler",
                       options, err) == 0)
         st->search->sampler = sampler->open(st->space.space, &setup, err);
+    if (st->search->sampler && sampler->ignores_results)
+        st->search->expect_us = 0; /* such samplers only draw numbers: see FIRST_SUGGESTION_US */
     if (st->search->sampler)
         return 0;
     if (err && err->code == ERR_ARG && !err->where[0])

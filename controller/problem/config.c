@@ -211,14 +211,21 @@ static json_t *params_json(const struct config *c)
     return o;
 }
 
-char *config_text_new(const struct config *c)
+json_t *config_json_new(const struct config *c)
 {
     CHECK(c->family);
     const struct own *own = own_of(c->family);
     json_t *o = own ? own_params_json(own, c->params) : params_json(c);
 
     json_object_set_new(o, "family", json_string(c->family->name));
+    return o;
+}
+
+char *config_text_new(const struct config *c)
+{
+    json_t *o = config_json_new(c);
     char *text = jsonx_dump(o);
+
     json_decref(o);
     return text;
 }

@@ -34,6 +34,7 @@ int config_unknown_family(const char *name, const char *where, struct err *err);
 int config_parse_text(struct config *c, const char *text, const struct own *own, struct err *err);
 /* The canonical text: keys are sorted, so equal configurations have equal text. Freed by mem_free. */
 char *config_text_new(const struct config *c);
+json_t *config_json_new(const struct config *c); /* the same as a value */
 /* The first 16 hexadecimal digits of the text's SHA-256, by which trials with the same
  * configuration are found. config_hash_of returns the same as a number. */
 void config_hash(const char *text, char out[17]);

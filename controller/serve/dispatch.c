@@ -50,7 +50,7 @@
 /* The trials of one grant, while it is made. */
 struct group {
     struct study *st;
-    struct trial_row rows[MSG_MAX_TRIALS];
+    struct trial_row *rows; /* room for as many trials as are asked for; owned by the caller */
     int n;
     int64_t host_bytes;  /* forecast of all its trials together */
     int64_t deadline_ms; /* monotonic; 0 = none */
@@ -251,8 +251,8 @@ static int group_size(const struct study *st, const struct runner *r, const stru
     int fair = (int)MIN((all + MAX(n_idle, 1) - 1) / MAX(n_idle, 1), MSG_MAX_TRIALS);
     int size = MIN(MIN(MIN(ask->max_trials, d->is.max_trials), MSG_MAX_TRIALS), MAX(fair, 1));
     if (st->spec.command)
-        return 1;                  /* a program has the device for itself */
-    CHECK(size <= MSG_MAX_TRIALS); /* struct group has so many places */
+        return 1;                   /* a program has the device for itself */
+    CHECK(size <= ask->max_trials); /* struct group has so many places */
     return size;
 }
 
@@ -479,23 +479,17 @@ static int grant(struct group *g, struct runner *r, const struct msg_ask *ask, j
 int dispatch_own(struct study *st, struct runner *r, const char *client, int64_t number,
                  struct trial_row *row, struct err *err)
 {
-    struct group *g = mem_zalloc(sizeof *g);
+    struct group g = { .st = st, .rows = row, .n = 1 };
     struct msg_ask ask = { .max_trials = 1 };
     int rc = -1;
 
     CHECK(st->spec.is_own && !st->spec.command && strlen(client) < sizeof ask.session);
-    g->st = st;
-    g->n = 1;
     str_copy(ask.session, sizeof ask.session, client);
     str_copy(ask.device, sizeof ask.device, "client");
-    if (trial_load(st, number, &g->rows[0], err) == 0 && study_start(st, r, err) == 0)
-        rc = trial_grant(g, 0, r, &ask, ++st->ctl->group_no, err);
+    if (trial_load(st, number, row, err) == 0 && study_start(st, r, err) == 0)
+        rc = trial_grant(&g, 0, r, &ask, ++st->ctl->group_no, err);
     st->ctl->stats.grants++;
     st->ctl->stats.granted_trials++;
-    *row = g->rows[0];
-    g->rows[0] = (struct trial_row){ 0 };
-    group_fini(g);
-    mem_free(g);
     return rc;
 }
 
@@ -581,11 +575,18 @@ static int grant_of(struct group *g, struct study *st, const struct msg_ask *ask
     return rc;
 }
 
+/* Room for as many trials as a device asks for. */
+static size_t group_bytes(const struct msg_ask *ask)
+{
+    CHECK(ask->max_trials >= 1 && ask->max_trials <= MSG_MAX_TRIALS);
+    return (size_t)ask->max_trials * sizeof(struct trial_row);
+}
+
 static int grant_fit(struct ctl *ctl, struct gang_seats *seats, const struct msg_ask *ask,
                      json_t **out, struct err *err)
 {
     const struct device *d = seats->seat[0].device;
-    struct group *g = mem_zalloc(sizeof *g);
+    struct group group = { .rows = mem_zalloc(group_bytes(ask)) }, *g = &group;
     const struct gang_claim *waits = NULL; /* the first whose gang would hold the device */
     int64_t held = 0;
     int n = 0, rc = 0;
@@ -603,7 +604,7 @@ static int grant_fit(struct ctl *ctl, struct gang_seats *seats, const struct msg
     }
     if (rc == 0 && waits)
         gang_hold(study_loaded(ctl, waits->study), held, d->is.kind);
-    mem_free(g);
+    mem_free(g->rows);
     mem_free(claims);
     return rc;
 }

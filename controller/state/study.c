@@ -46,6 +46,7 @@ void study_fini(struct study *st)
     study_space_fini(&st->space);
     spec_fini(&st->spec);
     study_row_fini(&st->row);
+    trial_row_fini(&st->newest);
     for (int i = 0; i < st->n_trials; i++)
         mem_free(st->trials[i].blocks);
     mem_free(st->trials);

@@ -165,6 +165,9 @@ struct study {
      * as both are the same, no artifact can have become superfluous (trial_evict). */
     int64_t evict_completed;
     int evict_kept;
+    /* The row of the trial that was made last, as it is stored, until somebody reads it (trial_load)
+     * or changes it. Mostly it is granted at once. Its id is 0 if there is none. */
+    struct trial_row newest;
 
     /* The clock of its budget (study_used_ms): what was used up to the last start or stop of the
      * clock, and the monotonic ms of its start; -1 = it stands. */

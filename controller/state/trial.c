@@ -38,8 +38,21 @@ struct trial_mem *trial_mem(struct study *st, int64_t number)
     return &st->trials[number - 1];
 }
 
+/* The newest row is no more what is stored, or somebody else owns it now. */
+static void newest_forget(struct study *st, bool is_taken)
+{
+    if (!is_taken)
+        trial_row_fini(&st->newest);
+    st->newest = (struct trial_row){ 0 };
+}
+
 int trial_load(struct study *st, int64_t number, struct trial_row *row, struct err *err)
 {
+    if (st->newest.id && st->newest.number == number) {
+        *row = st->newest;
+        newest_forget(st, true);
+        return 0;
+    }
     int rc = store_trial_get(st->ctl->store, trial_mem(st, number)->id, row, err);
 
     if (rc == 0)
@@ -389,6 +402,8 @@ void trial_note(struct study *st, const struct trial_row *row)
 {
     bool is_new = row->number > st->n_trials;
 
+    if (st->newest.number == row->number)
+        newest_forget(st, false);
     if (is_new)
         note_new(st, row);
     else
@@ -536,14 +551,14 @@ int trial_create(struct study *st, const struct config *c, enum trial_source sou
                              .test_score = NAN,
                              .test_se = NAN,
                              .retry_of = retry_of };
-    int rc = -1;
 
     if (st->n_trials >= st->ctl->conf.max_trials)
         return err_set(err, ERR_TOOBIG, "study %s has reached the limit of %" PRId64 " trials",
                        st->row.name, st->ctl->conf.max_trials);
     CHECK(c->family && run_to >= 0 && run_to <= row.max_level);
     ctl_touch(st->ctl, st);
-    row.config = config_text_new(c);
+    row.config_json = config_json_new(c);
+    row.config = jsonx_dump(row.config_json);
     config_hash(row.config, row.config_hash);
     row.family = mem_strdup(c->family->name);
     family_shape_key(c->family, c->params, shape, sizeof shape);
@@ -551,15 +566,17 @@ int trial_create(struct study *st, const struct config *c, enum trial_source sou
     row.seed = rng_mix(st->spec.seed, (uint64_t)row.number) & SEED_MASK;
     trial_info_set(&row, json_pack("{s:s}", "source", trial_source_name[source]));
     if (store_trial_insert(st->ctl->store, &row, err) < 0)
-        goto out;
+        goto fail;
     trial_note(st, &row);
     *number = row.number;
     log_debug("trial.create study=%" PRId64 " trial=%" PRId64 " number=%" PRId64 " source=%s",
               st->row.id, row.id, row.number, trial_source_name[source]);
-    rc = 0;
-out:
+    newest_forget(st, false);
+    st->newest = row;
+    return 0;
+fail:
     trial_row_fini(&row);
-    return rc;
+    return -1;
 }
 
 /* Backwards, because trial_save takes the trial off the list of kept ones and moves the last one to
