@@ -26,8 +26,9 @@
 #include <stdlib.h>
 
 enum {
-    SOON_MS = 10,  /* a suggestion is being computed */
-    LATER_MS = 500 /* others must report first */
+    SOON_MS = 5,    /* a suggestion is being computed */
+    LATER_MS = 500, /* others must report first: the longest wait, and part of a trial's time */
+    LATER_SHARE = 8
 };
 #define CLIENTS "clients"
 
@@ -74,31 +75,65 @@ int ask_client(const json_t *body, const char **client, struct err *err)
                : err_at(err, "client", "must be a name of 1 to 32 letters, digits, . _ or -");
 }
 
+static int holding_parse(struct asked *a, const json_t *body, struct err *err)
+{
+    json_t *list = NULL, *id = NULL;
+    size_t i = 0;
+    char key[40];
+
+    if (jsonx_arr(body, NULL, "holding", JSONX_OPTIONAL, ASK_MOST, &list, err) < 0)
+        return -1;
+    json_array_foreach(list, i, id)
+    {
+        jsonx_path_at(key, sizeof key, "holding", i);
+        if (!json_is_integer(id) || json_integer_value(id) < 1)
+            return err_at(err, key, "must be the id of a trial");
+        a->holding[a->n_holding++] = json_integer_value(id);
+    }
+    return 0;
+}
+
 int ask_parse(struct asked *a, const json_t *body, int64_t least_count, struct err *err)
 {
     a->count = least_count;
     a->ahead = 0;
+    a->n_holding = 0;
     if (ask_client(body, &a->client, err) < 0 ||
         jsonx_i64(body, NULL, "count", JSONX_OPTIONAL, least_count, ASK_MOST, &a->count, err) < 0 ||
         jsonx_i64(body, NULL, "ahead", JSONX_OPTIONAL, 0, ASK_MOST - 1, &a->ahead, err) < 0)
         return -1;
-    return 0;
+    return holding_parse(a, body, err);
 }
 
 /* ---- the trials ---- */
 
+/* The values of its parameters; NULL = an error. */
+static json_t *params_new(const struct study *st, const struct trial_row *row, struct err *err)
+{
+    json_t *params = NULL;
+    struct config c;
+
+    if (!row->config_json) /* it was not made just now */
+        return config_parse_text(&c, row->config, st->space.own, err) < 0
+                   ? NULL
+                   : own_params_json(st->space.own, c.params);
+    params = json_copy(row->config_json);
+    json_object_del(params, "family");
+    return params;
+}
+
 static int add_row(struct study *st, const struct trial_row *row, json_t *list, struct err *err)
 {
-    struct config c;
-    int rc = config_parse_text(&c, row->config, st->space.own, err);
+    json_t *params = params_new(st, row, err);
 
-    if (rc == 0)
-        json_array_append_new(
-            list, json_pack("{s:I, s:I, s:I, s:o, s:i, s:i, s:i}", "trial", (json_int_t)row->id,
-                            "number", (json_int_t)row->number, "lease", (json_int_t)row->fence,
-                            "params", own_params_json(st->space.own, c.params), "level", row->level,
-                            "run_to", row->run_to, "levels", row->max_level));
-    return rc;
+    if (!params)
+        return -1;
+    json_array_append_new(list,
+                          json_pack("{s:I, s:I, s:I, s:o, s:i, s:i, s:i}", "trial",
+                                    (json_int_t)row->id, "number", (json_int_t)row->number, "lease",
+                                    (json_int_t)row->fence, "params", params, "level", row->level,
+                                    "run_to", row->run_to, "levels", row->max_level));
+    return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -108,9 +143,20 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The trials that this client holds already, because it did not get the answer or was started
- * again: in the order in which they were given out, so that a repeat has the same answer. */
-static int add_held(struct study *st, const struct asked *a, json_t *list, struct err *err)
+static bool is_holding(const struct asked *a, int64_t trial)
+{
+    for (int i = 0; i < a->n_holding; i++) {
+        if (a->holding[i] == trial)
+            return true;
+    }
+    return false;
+}
+
+/* The trials that are this client's already and that it does not know of, because it did not get
+ * the answer or was started again: in the order in which they were given out, so that a repeat has
+ * the same answer. *n_known: how many of the trials that it says it holds are its own. */
+static int add_held(struct study *st, const struct asked *a, json_t *list, int64_t *n_known,
+                    struct err *err)
 {
     struct ctl *ctl = st->ctl;
     int64_t *held = NULL;
@@ -122,12 +168,16 @@ static int add_held(struct study *st, const struct asked *a, json_t *list, struc
         if (l->is_task || l->study != st->row.id || !str_eq(l->session, a->client))
             continue;
         lease_renew(ctl, l);
+        if (is_holding(a, l->id)) {
+            (*n_known)++;
+            continue;
+        }
         MEM_GROW(held, n, cap);
         held[n++] = l->number;
     }
     if (n > 1)
         qsort(held, (size_t)n, sizeof *held, by_number);
-    for (int i = 0; i < n && i < a->count + a->ahead && rc == 0; i++) {
+    for (int i = 0; i < n && i < a->count + a->ahead - *n_known && rc == 0; i++) {
         struct trial_row row = { 0 };
 
         rc = trial_load(st, held[i], &row, err);
@@ -145,9 +195,11 @@ static bool takes_work(const struct study *st)
            st->search;
 }
 
-/* New ones, until the list has as many as the client runs, and, if it holds none, as many more as
- * it may keep for later. One that holds some repeats a call, or has not used them up. */
-static int add_new(struct study *st, const struct asked *a, json_t *list, struct err *err)
+/* New ones, until the client has as many as it runs, and as many more as it may keep for later. A
+ * client that holds trials which it does not name repeats a call: it gets those, and no further ones
+ * for later. */
+static int add_new(struct study *st, const struct asked *a, int64_t n_known, json_t *list,
+                   struct err *err)
 {
     int64_t want = a->count;
     struct runner *r = clients(st->ctl, err);
@@ -155,7 +207,8 @@ static int add_new(struct study *st, const struct asked *a, json_t *list, struct
     if (!r)
         return -1;
     if (want > 0 && json_array_size(list) == 0)
-        want = MIN(want + MIN(a->ahead, live_ahead(st)), ASK_MOST);
+        want = MIN(want + MIN(a->ahead, live_ahead(st, a->ahead)), ASK_MOST);
+    want -= n_known;
     while (takes_work(st) && (int64_t)json_array_size(list) < want) {
         struct trial_row row = { 0 };
         int64_t number = 0;
@@ -177,19 +230,26 @@ static int add_new(struct study *st, const struct asked *a, json_t *list, struct
     return 0;
 }
 
+/* Others must report first. That takes a part of a trial's time, so the wait is one, too. */
+static int64_t later_ms(const struct study *st)
+{
+    return st->trial_us ? MIN(MAX(st->trial_us / 1000 / LATER_SHARE, SOON_MS), LATER_MS) : LATER_MS;
+}
+
 int ask_answer(struct study *st, const struct asked *a, json_t **out, struct err *err)
 {
     json_t *list = json_array();
+    int64_t n_known = 0;
 
-    if (add_held(st, a, list, err) < 0 || (takes_work(st) && add_new(st, a, list, err) < 0) ||
-        study_settle(st, err) < 0) {
+    if (add_held(st, a, list, &n_known, err) < 0 ||
+        (takes_work(st) && add_new(st, a, n_known, list, err) < 0) || study_settle(st, err) < 0) {
         json_decref(list);
         return -1;
     }
     bool is_over = study_is_final(st->row.state) || st->row.state == SS_FINISHING;
     int64_t wait = json_array_size(list) > 0 || is_over        ? 0
                    : ahead_is_open(st) || st->ctl->is_deferred ? SOON_MS
-                                                               : LATER_MS;
+                                                               : later_ms(st);
     *out =
         json_pack("{s:s, s:o, s:b, s:I}", "state", study_state_name[st->row.state], "trials", list,
                   "done", is_over && json_array_size(list) == 0, "wait_ms", (json_int_t)wait);
@@ -199,7 +259,7 @@ int ask_answer(struct study *st, const struct asked *a, json_t **out, struct err
 int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json_t **out,
                       struct err *err)
 {
-    static const char *const keys[] = { "client", "count", "ahead" };
+    static const char *const keys[] = { "client", "count", "ahead", "holding" };
     struct study *st = NULL;
     struct asked a;
 

@@ -10,12 +10,14 @@ enum { ASK_MOST = 256 }; /* trials in one answer, results in one call */
 
 /* How many trials a client wants. */
 struct asked {
-    const char *client; /* borrowed from the body */
-    int64_t count;      /* so many it runs now */
-    int64_t ahead;      /* and so many more it would keep for later: see add_new in ask.c */
+    const char *client;        /* borrowed from the body */
+    int64_t count;             /* so many it runs now */
+    int64_t ahead;             /* and so many more it would keep for later: see add_new in ask.c */
+    int64_t holding[ASK_MOST]; /* of these it has the answer: they are not given to it again */
+    int n_holding;
 };
 
-/* Reads `client`, `count` (the least one unless it is given) and `ahead`. */
+/* Reads `client`, `count` (the least one unless it is given), `ahead` and `holding`. */
 int ask_parse(struct asked *a, const json_t *body, int64_t least_count, struct err *err);
 int ask_client(const json_t *body, const char **client, struct err *err);
 /* The study, if its trials are asked for by programs; else NULL and an error. */

@@ -30,7 +30,10 @@
 enum {
     RETIRE_BATCH = 64,
     OWN_PARALLEL = 100000,
-    AHEAD_SHARE = 8 /* of the trials that are left, one client keeps at most one in so many */
+    /* Of the trials that are left, one client keeps at most one in AHEAD_SHARE, or one in
+     * AHEAD_LEAST of what it asks for, because smaller lots are not worth a call. */
+    AHEAD_SHARE = 8,
+    AHEAD_LEAST = 4
 };
 
 /* ---- making work ---- */
@@ -58,7 +61,7 @@ int64_t live_parallel(const struct study *st)
     return MAX(room, 1);
 }
 
-int64_t live_ahead(const struct study *st)
+int64_t live_ahead(const struct study *st, int64_t wish)
 {
     const struct sampler_ops *sampler = sampler_find(st->problem.search.sampler);
     int64_t left = st->spec.budget_trials - st->n_trials + st->n_queue;
@@ -66,7 +69,7 @@ int64_t live_ahead(const struct study *st)
     if (!st->space.own || st->spec.command || st->spec.parallel || st->spec.levels > 1 ||
         !sampler || !sampler->ignores_results)
         return 0;
-    return st->spec.budget_trials ? MAX(left / AHEAD_SHARE - 1, 0) : INT64_MAX;
+    return st->spec.budget_trials ? MAX(left / AHEAD_SHARE - 1, wish / AHEAD_LEAST) : INT64_MAX;
 }
 
 static void say(struct actions *out, const char *event, int n, const char *flag, bool value)

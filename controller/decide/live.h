@@ -29,8 +29,8 @@ enum { LIVE_SHORT_MS = 400, LIVE_LEAVING_MOST = 4 };
 int64_t live_parallel(const struct study *st);
 /* How many trials a client of the user's (api/ask.c) may be given beyond those that it runs, to work on without asking in
  * between: none where their results, or what others may run, could change what is tried next; near the end of the study a
- * share of what is left, so that the last trials do not all wait for one client. */
-int64_t live_ahead(const struct study *st);
+ * share of what is left, so that the last trials do not all wait for one client. wish: how many it would keep. */
+int64_t live_ahead(const struct study *st, int64_t wish);
 /* How many more trials may be made now, beside those that are queued or running; 0 for a deterministic study, which makes
  * them by its plan. */
 int64_t live_room(const struct study *st);

@@ -47,7 +47,8 @@ struct schema {
 #define LIST(key, item)                                                      \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":" item "}}}"
-#define AHEAD "{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,\"maximum\":255}"
+#define AHEAD   "{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,\"maximum\":255}"
+#define HOLDING "{\"type\":\"array\",\"nullable\":true,\"maxItems\":256,\"items\":" ID "}"
 /* One of the forms of a result among many. */
 #define RESULT(key, type)                                                         \
     "{\"required\":[\"trial\",\"lease\",\"" key "\"]," CLOSED ",\"properties\":{" \
@@ -184,7 +185,7 @@ static const struct schema schemas[] = {
     { "Suggest", JSON,
       "{\"type\":\"object\",\"required\":[\"client\"]," CLOSED ",\"properties\":{\"client\":" CLIENT
       ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":256},\"ahead\":" AHEAD
-      "}}" },
+      ",\"holding\":" HOLDING "}}" },
     { "Suggestion", JSON,
       "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"lease\",\"params\",\"level\","
       "\"run_to\",\"levels\"],\"properties\":{\"trial\":" ID ",\"number\":" ID ",\"lease\":" ID
@@ -215,7 +216,8 @@ static const struct schema schemas[] = {
     { "Results", JSON,
       "{\"type\":\"object\",\"required\":[\"client\",\"results\"]," CLOSED ",\"properties\":{"
       "\"client\":" CLIENT ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,"
-      "\"maximum\":256},\"ahead\":" AHEAD ",\"results\":{\"type\":\"array\",\"maxItems\":256,"
+      "\"maximum\":256},\"ahead\":" AHEAD ",\"holding\":" HOLDING
+      ",\"results\":{\"type\":\"array\",\"maxItems\":256,"
       "\"items\":" REF("Result") "}},\"example\":{\"client\":\"c\",\"count\":1,\"results\":["
                                  "{\"trial\":1,\"lease\":1,\"value\":0.5}]}}" },
     { "Result", JSON, /* a value (null: the program got none), why there is none, or given back */

@@ -425,6 +425,123 @@ static void trials_are_kept_ahead_only_where_nothing_is_lost_by_it(void **state)
     }
 }
 
+/* A body that tells the value 1 of the first `told` trials and says that it holds the others. */
+static void results_while_holding(char *body, size_t size, const json_t *list, size_t told)
+{
+    size_t n = 0;
+
+    (void)snprintf(body, size, "{'client':'one','count':1,'ahead':9,'results':[");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *t = json_array_get(list, i);
+
+        n = strlen(body);
+        if (i < told)
+            (void)snprintf(body + n, size - n, "%s{'trial':%lld,'lease':%lld,'value':1}",
+                           i ? "," : "", (long long)number_of(t, "trial"),
+                           (long long)number_of(t, "lease"));
+        else
+            (void)snprintf(body + n, size - n, "%s%lld", i == told ? "],'holding':[" : ",",
+                           (long long)number_of(t, "trial"));
+    }
+    n = strlen(body);
+    (void)snprintf(body + n, size - n, "]}");
+}
+
+static void a_client_that_names_what_it_holds_gets_what_is_missing(void **state)
+{
+    static char body[20000];
+    struct rig r;
+    int n = 0;
+
+    (void)state;
+    rig_open(&r);
+    int64_t id = rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':200},'sampler':'random'}");
+    json_t *asked = ask_ahead(&r, "s", "one", 9),
+           *held = json_deep_copy(json_object_get(asked, "trials"));
+    json_decref(asked);
+    for (int k = 0; k < 12; k++) {
+        assert_int_equal(json_array_size(held), 10);
+        results_while_holding(body, sizeof body, held, 6);
+        json_t *told = tell_many(&r, "s", body), *again = tell_many(&r, "s", body);
+        assert_true(told && json_equal(told, again)); /* its answer was lost */
+        const json_t *next = json_object_get(told, "next");
+        assert_int_equal(n_trials(next), 6);
+        for (size_t i = 0; i < 6; i++, n++) {
+            assert_string_equal(verdict_of(told, i), "completed");
+            json_array_remove(held, 0);
+        }
+        for (size_t i = 0; i < n_trials(next); i++) {
+            for (size_t j = 0; j < json_array_size(held); j++) /* none that it holds already */
+                assert_int_not_equal(number_of(json_array_get(held, j), "trial"),
+                                     number_of(trial_at(next, i), "trial"));
+            json_array_append(held, (json_t *)(uintptr_t)trial_at(next, i));
+        }
+        json_decref(told);
+        json_decref(again);
+        if (k == 5)
+            rig_restart(&r);
+    }
+    assert_int_equal(rig_get(&r, id)->count[TS_COMPLETED], n);
+    assert_int_equal(rig_get(&r, id)->count[TS_RUNNING], 10);
+    /* It was started again and knows of none: it gets those that it holds, and no further ones. */
+    asked = ask_ahead(&r, "s", "one", 50);
+    assert_true(json_equal(json_object_get(asked, "trials"), held));
+    json_decref(asked);
+    json_decref(held);
+    rig_close(&r);
+}
+
+static void what_a_client_says_it_holds_changes_nothing_for_others(void **state)
+{
+    struct rig r;
+    char body[300];
+
+    (void)state;
+    rig_open(&r);
+    rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':90},'sampler':'random'}");
+    rig_study(&r, "{'name':'learns'," SPACE ",'budget':{'trials':90},'sampler':'tpe'}");
+    json_t *one = ask_ahead(&r, "s", "one", 3);
+    (void)snprintf(body, sizeof body, "{'client':'two','ahead':3,'holding':[%lld,777]}",
+                   (long long)number_of(trial_at(one, 0), "trial"));
+    json_t *two = call(&r, "s", 0, false, body);
+    assert_int_equal(n_trials(two),
+                     4); /* it holds neither: one is another client's, one is not there */
+    assert_true(number_of(trial_at(two, 0), "trial") > number_of(trial_at(one, 3), "trial"));
+    json_decref(one);
+    json_decref(two);
+    one = ask_ahead(&r, "learns", "one", 3);
+    assert_int_equal(n_trials(one), 1);
+    (void)snprintf(body, sizeof body, "{'client':'one','ahead':3,'holding':[%lld]}",
+                   (long long)number_of(trial_at(one, 0), "trial"));
+    two = call(&r, "learns", 0, false, body);
+    assert_int_equal(n_trials(two), 0); /* it should know the result first */
+    json_decref(one);
+    json_decref(two);
+    rig_close(&r);
+}
+
+static void a_wait_for_others_is_a_part_of_a_trials_time(void **state)
+{
+    static const struct {
+        int64_t trial_us, wait_ms;
+    } cases[] = { { 0, 500 }, { 1000, 5 }, { 800000, 100 }, { 3600000000, 500 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r;
+
+        rig_open(&r);
+        int64_t id = rig_study(&r, "{'name':'s'," SPACE ",'budget':{'trials':2}}");
+        json_decref(suggest(&r, "s", "one", 2));
+        rig_get(&r, id)->trial_us = cases[i].trial_us;
+        json_t *two = suggest(&r, "s", "two", 1);
+        assert_int_equal(n_trials(two), 0);
+        assert_int_equal(number_of(two, "wait_ms"), cases[i].wait_ms);
+        json_decref(two);
+        rig_close(&r);
+    }
+}
+
 static void a_result_that_does_not_fit_is_refused_alone(void **state)
 {
     struct rig r;
@@ -531,6 +648,9 @@ static void a_call_with_a_malformed_result_takes_none(void **state)
         { "[" FINE ",{'trial':1,'lease':1,'valeu':1}]", "results[1].valeu" },
         { "[" FINE "],'count':257", "count" },
         { "[" FINE "],'ahead':-1", "ahead" },
+        { "[" FINE "],'holding':7", "holding" },
+        { "[" FINE "],'holding':[1,0]", "holding[1]" },
+        { "[" FINE "],'holding':['1']", "holding[0]" },
         { "{}", "results" },
     };
     struct rig r;
@@ -665,6 +785,9 @@ int main(void)
         cmocka_unit_test(failures_are_the_configurations_and_end_nothing_else),
         cmocka_unit_test(many_results_in_a_call_bring_the_next_trials),
         cmocka_unit_test(trials_are_kept_ahead_only_where_nothing_is_lost_by_it),
+        cmocka_unit_test(a_client_that_names_what_it_holds_gets_what_is_missing),
+        cmocka_unit_test(what_a_client_says_it_holds_changes_nothing_for_others),
+        cmocka_unit_test(a_wait_for_others_is_a_part_of_a_trials_time),
         cmocka_unit_test(a_result_that_does_not_fit_is_refused_alone),
         cmocka_unit_test(trials_that_are_given_back_go_to_the_next_one_at_once),
         cmocka_unit_test(a_call_with_a_malformed_result_takes_none),
