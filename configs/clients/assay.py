@@ -10,8 +10,7 @@ that program; it needs Python's standard library only.
         return loss
     study = assay.Study("http://127.0.0.1:7878", "my-search", levels=27, trials=100, space={
         "lr": assay.log(1e-5, 0.1), "momentum": assay.uniform(0, 1)})
-    study.optimize(objective)
-    print(study.best)
+    study.optimize(objective); print(study.best)
 
 Any number of processes, on any machines, may run the same lines at once: the first makes the study,
 each takes trials until it is over. One that is started again under its client name gets its trials
@@ -19,51 +18,38 @@ back. ASSAY_TOKEN holds the token, ASSAY_TLS_CA the authority's file for an http
 """
 from __future__ import annotations
 
-import contextlib
-import http.client
-import json
-import math
-import os
-import re
-import socket
-import ssl
-import threading
-import time
-import urllib.parse
+import contextlib, json, math, os, re, socket, ssl, threading, time, urllib.parse
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Type
 
-Objective = Callable[["Trial"], Any]  # its result: a number, or a list of one per direction
-Catch = Tuple[Type[BaseException], ...]
 When = Optional[Mapping[str, Any]]
-Domain = Any  # what a parameter may be: a JSON value, best made by the functions below
 PAUSES = (0, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, math.inf)  # before a call is repeated; inf: it is not
 
 
-def _domain(kind: str, value: Any, **more: Any) -> Domain:
+def _of(kind: str, value: Any, **more: Any) -> Any:
     return {kind: value, **{k.rstrip("_"): v for k, v in more.items() if v is not None}}
 
 
 def uniform(low: float, high: float, *, step: Optional[float] = None, when: When = None,
-            default_: Optional[float] = None) -> Domain:
+            default_: Optional[float] = None) -> Any:
     """A number from low to high, both included; with a step only low, low + step, ..."""
-    return _domain("uniform", [low, high], step=step, when=when, default_=default_)
+    return _of("uniform", [low, high], step=step, when=when, default_=default_)
 
 
-def log(low: float, high: float, *, when: When = None, default_: Optional[float] = None) -> Domain:
+def log(low: float, high: float, *, when: When = None, default_: Optional[float] = None) -> Any:
     """A number from low to high whose logarithm is uniform."""
-    return _domain("log", [low, high], when=when, default_=default_)
+    return _of("log", [low, high], when=when, default_=default_)
 
 
 def integer(low: int, high: int, *, log: bool = False, step: Optional[int] = None,
-            when: When = None, default_: Optional[int] = None) -> Domain:
+            when: When = None, default_: Optional[int] = None) -> Any:
     """A whole number from low to high, both included."""
-    kind = "int_log" if log else "int"
-    return _domain(kind, [low, high], step=step, when=when, default_=default_)
+    return _of("int_log" if log else "int", [low, high], step=step, when=when, default_=default_)
 
 
-def choice(*values: Any, when: When = None, default_: Any = None) -> Domain:
+def choice(*values: Any, when: When = None, default_: Any = None) -> Any:
     """One of these texts, numbers, True or False."""
-    return _domain("choice", list(values), when=when, default_=default_)
+    return _of("choice", list(values), when=when, default_=default_)
 
 
 class Error(Exception):
@@ -88,7 +74,7 @@ class Client:
 
     def __init__(self, url: str, token: Optional[str] = None, timeout: float = 30) -> None:
         parts, self._thread = urllib.parse.urlsplit(url), threading.local()
-        host, is_tls = parts.hostname or "", parts.scheme == "https"
+        host, port, is_tls = parts.hostname or "", parts.port, parts.scheme == "https"
         token = os.environ.get("ASSAY_TOKEN", "") if token is None else token
         if parts.scheme not in ("http", "https") or not host:
             raise ValueError(f"{url!r} is no address: write http://host:port or https://host:port")
@@ -96,44 +82,45 @@ class Client:
                 and not re.fullmatch(r"localhost|127(\.\d+){3}|::1", host)):
             raise ValueError(f"the token would be sent to {url} in clear text: use https:// or "
                              "a tunnel, or allow it with ASSAY_INSECURE=1")
-        self._open: Any = lambda: http.client.HTTPConnection(host, parts.port, timeout)
+        self._open: Any = lambda: HTTPConnection(host, port, timeout)
         if is_tls:
-            trusted = ssl.create_default_context(cafile=os.environ.get("ASSAY_TLS_CA") or None)
-            self._open = lambda: http.client.HTTPSConnection(host, parts.port, timeout=timeout,
-                                                             context=trusted)
+            tls = ssl.create_default_context(cafile=os.environ.get("ASSAY_TLS_CA") or None)
+            self._open = lambda: HTTPSConnection(host, port, timeout=timeout, context=tls)
         self._headers = {"Content-Type": "application/json"}
         self._headers.update({"Authorization": "Bearer " + token} if token else {})
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Returns the answer's JSON. Every call here may be repeated without harm."""
-        data = None if body is None else json.dumps(body).encode()
+        return list(self.steps(method, path, body))[-1]
+
+    def steps(self, method: str, path: str, body: Any = None) -> Iterator[Any]:
+        """The same in steps: one whenever the call was sent, and the last one is the answer."""
         for pause in PAUSES:  # the first failure may be a connection that was idle for too long
             try:
                 line = getattr(self._thread, "line", None) or self._open()
                 self._thread.line = None  # one that fails is not used again
-                line.request(method, "/api/v1" + path, data, self._headers)
+                line.request(method, "/api/v1" + path, body and json.dumps(body), self._headers)
+                yield
                 answer = line.getresponse()
                 text, self._thread.line = answer.read(), line
                 if answer.status < 300:
-                    return json.loads(text or b"null")
+                    return (yield json.loads(text or b"null"))
                 if answer.status not in (429, 503) or pause == math.inf:
                     raise Error(answer.status, text)
-            except (OSError, http.client.HTTPException) as e:
+            except (OSError, HTTPException) as e:
                 if pause == math.inf or isinstance(e, ssl.SSLCertVerificationError):
                     raise
             time.sleep(pause * (1 + os.urandom(1)[0] / 256))
 
 
 class Trial(Dict[str, Any]):
-    """One configuration to try, as a dictionary of its values. A parameter that does not belong to
-    it (see `when`) is absent."""
+    """One configuration to try: a dictionary of its values, without those that `when` excludes."""
 
     def __init__(self, study: Study, raw: Mapping[str, Any]) -> None:
         super().__init__(raw["params"])
-        self._study, self.params = study, self
+        self._study, self.params, self.verdict = study, self, "continue"
         self.id, self.number, self.lease = raw["trial"], raw["number"], raw["lease"]
         self.levels, self.reached = raw["levels"], raw["level"]  # > 0: it may go on from there
-        self.verdict = "continue"
         self.next: Any = None  # True asks for the next trial in the report that ends this one
 
     def _tell(self, path: str, **body: Any) -> str:
@@ -150,8 +137,7 @@ class Trial(Dict[str, Any]):
         return self._tell("reports", level=level, value=float(value)) != "continue"
 
     def should_prune(self) -> bool:
-        """What the last report said."""
-        return self.verdict in ("stop", "pause")
+        return self.verdict in ("stop", "pause")  # says the last report
 
     def heartbeat(self) -> None:
         """Says that the trial still runs, where reports are further apart than `lost_after`."""
@@ -166,25 +152,28 @@ class Trial(Dict[str, Any]):
 
 
 def _result(value: Any) -> dict[str, Any]:
-    numbers = [float(v) for v in (value if isinstance(value, Sequence) else [value])]
+    are_many = isinstance(value, Sequence)
+    numbers = [float(v) for v in (value if are_many else [value])]
     if not all(map(math.isfinite, numbers)):
         return {"failed": f"the value is {value}"}
-    return {"values": numbers} if isinstance(value, Sequence) else {"value": numbers[0]}
+    return {"values": numbers} if are_many else {"value": numbers[0]}
 
 
 class Study:
-    """A study by its name; `space` makes it where there is none yet. `more` are further keys of the
-    spec, such as `enqueue` (see docs/SPEC.md)."""
+    """A study by its name; `space` makes it where there is none. `more`: see docs/SPEC.md."""
 
-    def __init__(self, url: str, name: str, *, space: Optional[Mapping[str, Domain]] = None,
+    def __init__(self, url: str, name: str, *, space: Optional[Mapping[str, Any]] = None,
                  metric: str = "value", goal: str = "minimize", levels: int = 1, seed: int = 0,
                  trials: Optional[int] = None, time: Optional[str] = None, sampler: Any = "auto",
                  scheduler: Any = "auto", directions: Optional[Sequence[str]] = None,
                  token: Optional[str] = None, client: Optional[str] = None, **more: Any) -> None:
-        self.client, self.name, self._since = Client(url, token), name, 0.0
+        self.client, self.name, self._path = Client(url, token), name, f"/studies/{name}"
         self._trials: list[Mapping[str, Any]] = []  # optimize() has asked for them together
         self._results: list[dict[str, Any]] = []  # and it will tell these together
-        self._lock, self._timer = threading.RLock(), threading.Timer(0, self._flush)
+        self._call: Any = None  # was sent, and its answer is still to be heard
+        self._body: Any = None  # what it says
+        self._lot, self._busy, self._due = 0, 0.0, 0.0
+        self._lock, self._watcher = threading.RLock(), threading.Thread()
         self.worker = client or f"{socket.gethostname()[:16]}-{os.getpid()}-{os.urandom(3).hex()}"
         if directions:  # the first is of `metric`
             more["objectives"] = [{"metric": f"value_{i}" if i > 1 else metric, "goal": d}
@@ -195,54 +184,60 @@ class Study:
                 "name": name, "space": space, "metric": metric, "goal": goal, "levels": levels,
                 "budget": budget, "sampler": sampler, "scheduler": scheduler, "seed": seed, **more})
 
-    def _get(self, what: str = "") -> Any:
-        return self.client.call("GET", f"/studies/{self.name}{what}")
-
     @property
     def info(self) -> dict[str, Any]:
-        return self._get()
+        return self.client.call("GET", self._path)
 
     @property
     def best(self) -> Optional[dict[str, Any]]:
         """The best completed trial: {number, score, config, ...}, or None."""
-        return next(iter(self._get("/leaderboard?limit=1")["rows"]), None)
+        return (self.client.call("GET", f"{self._path}/leaderboard?limit=1")["rows"] or [None])[0]
 
     @property
     def best_trials(self) -> list[dict[str, Any]]:
         """With several `directions`: the trials that none beats in all of them."""
-        return self._get("/pareto")["rows"]
+        return self.client.call("GET", self._path + "/pareto")["rows"]
 
     def trials(self) -> Iterator[dict[str, Any]]:
         after: Optional[int] = 0
         while after is not None:
-            page = self._get(f"/trials?after={after}&limit=1000")
+            page = self.client.call("GET", f"{self._path}/trials?after={after}&limit=1000")
             yield from page["trials"]
             after = page["next"]
 
     def ask(self, count: int = 1, wait: bool = True) -> list[Trial]:
         """Up to `count` trials; none: the study is over or, without `wait`, others must report."""
         while True:
-            answer = self.client.call("POST", f"/studies/{self.name}/suggest",
-                                      {"client": self.worker, "count": count})
+            body = {"client": self.worker, "count": count}
+            answer = self.client.call("POST", self._path + "/suggest", body)
             if answer["trials"] or answer["done"] or not wait:
                 return [Trial(self, t) for t in answer["trials"]]
             time.sleep(answer["wait_ms"] / 1000)
 
-    def optimize(self, objective: Objective, n_trials: Optional[int] = None,
-                 catch: Catch = (Exception,), ahead: float = 0.1) -> None:
+    def optimize(self, objective: Callable[[Trial], Any], n_trials: Optional[int] = None,
+                 catch: Tuple[Type[BaseException], ...] = (Exception,), ahead: float = .1) -> None:
         """Runs trials until the study is over, or n_trials of them. An exception of a type in
-        `catch` fails its trial; every other one ends the call. Where the sampler does not learn
-        from results, short trials are asked for together, as many as take `ahead` seconds, and
-        their results are told together: a program that is killed loses those. 0: one by one."""
+        `catch` fails its trial; every other one ends the call. Where the sampler does not learn,
+        short trials are asked for and told together, as many as take `ahead` seconds (0: one by
+        one), and while they run; a program that is killed loses those."""
         left = math.inf if n_trials is None else n_trials
         try:
             while left > 0 and (trial := self._take(left, ahead)) is not None:
-                left, result = left - 1, {"released": True}
-                trial.next = left > 0 and not self._trials
+                left, said, began = left - 1, {"released": True}, time.perf_counter()
+                trial.next = left > 0 and not self._trials and not self._call
                 try:
-                    result = run(trial, objective, catch)
+                    said = _result(objective(trial))
+                except (Lost, Pruned):
+                    said = {"failed": "pruned by the program"}  # of its own accord
+                except catch as e:
+                    said = {"failed": f"{type(e).__name__}: {e}"[:1000]}
                 finally:  # a trial whose exception ends the call is given to another client
-                    self._put(trial, result, ahead)
+                    with self._lock:
+                        self._busy += time.perf_counter() - began
+                        if trial.verdict == "continue":
+                            self._results.append({"trial": trial.id, "lease": trial.lease, **said})
+                        elif isinstance(trial.next, dict):  # a report has ended it already
+                            self._trials = trial.next["trials"]
         finally:
             self._flush()
 
@@ -250,51 +245,56 @@ class Study:
         """The next of at most so many trials; None: the study is over."""
         while True:
             with self._lock:
-                if not self._trials:
-                    pace = len(self._results) / (time.perf_counter() - self._since)
-                    want = max(int(min(ahead * pace, most, 256)) - 1, 0)
-                    answer = self._tell(count=1, ahead=want)["next"]
-                    self._trials, self._since = answer["trials"], time.perf_counter()
+                if self._call and not self._trials:
+                    list(self._call)  # hears what was asked for while the last ones were tried
+                if not self._call and len(self._trials) * 3 <= self._lot * 2:
+                    self._call = self._tell(most, ahead)
+                    next(self._call)
+                answer = None if self._trials else list(self._call)[-1]
+                if len(self._trials) > 1 and not self._watcher.is_alive():
+                    self._watcher = threading.Thread(target=self._watch, daemon=True)
+                    self._watcher.start()
                 if self._trials:
+                    self._due = time.perf_counter() + 4 * ahead
                     return Trial(self, self._trials.pop(0))
             if answer["done"]:
                 return None
             time.sleep(answer["wait_ms"] / 1000)
 
-    def _put(self, trial: Trial, result: Mapping[str, Any], ahead: float) -> None:
-        with self._lock:
-            if trial.verdict == "continue":
-                self._results.append({"trial": trial.id, "lease": trial.lease, **result})
-            elif isinstance(trial.next, dict):  # a report has ended it already
-                self._trials = trial.next["trials"]
-            if self._trials and len(self._results) == 1:  # the next trial may take long
-                self._timer = threading.Timer(4 * ahead, self._flush, (Exception,))
-                self._timer.start()
+    def _tell(self, most: float = 0, ahead: float = 0) -> Iterator[Any]:
+        """Tells the results and asks for trials. The first step sends that, the rest hear."""
+        fit = ahead * len(self._results) / self._busy if self._busy else 0  # trials in that time
+        self._lot = max(int(min(fit, most - 1, 255, 1.25 * self._lot + 12)), 0)
+        self._busy, self._body = 0.0, self._body or {  # one that was interrupted is repeated
+            "client": self.worker, "results": self._results[:256], "count": int(most > 0),
+            "ahead": self._lot, "holding": [t["trial"] for t in self._trials]}
+        try:
+            for answer in self.client.steps("POST", self._path + "/tell", self._body):
+                yield
+        finally:
+            self._call = None
+        told, self._body = self._body["results"], None
+        self._results = self._results[len(told):] + [
+            {"trial": t["trial"], "lease": t["lease"], "failed": said["detail"]}
+            for t, said in zip(told, answer["results"])
+            if said["verdict"] == "refused" and "failed" not in t]
+        self._trials += answer.get("next", {}).get("trials", ())
+        yield answer.get("next")
 
-    def _tell(self, **asked: int) -> dict[str, Any]:
-        self._timer.cancel()
-        answer = self.client.call("POST", f"/studies/{self.name}/tell", {
-            "client": self.worker, "results": self._results, **asked})
-        self._results = [{"trial": t["trial"], "lease": t["lease"], "failed": said["detail"]}
-                         for t, said in zip(self._results, answer["results"])
-                         if said["verdict"] == "refused" and "failed" not in t]
-        return answer
+    def _watch(self) -> None:
+        """Beside a trial that takes long, tells and gives back what would wait for its end."""
+        while (left := self._due - time.perf_counter()) > 0:
+            time.sleep(left)
+        with contextlib.suppress(Exception), self._lock:
+            if time.perf_counter() > self._due:  # what took long was no wait for an answer
+                self._flush()
 
-    def _flush(self, *ignored: type[Exception]) -> None:
+    def _flush(self) -> None:
         """Tells the results, and gives back the trials that were not begun."""
-        with self._lock, contextlib.suppress(*ignored):
+        with self._lock:
+            list(self._call or (self._tell() if self._body else ()))
             self._results += [{"trial": t["trial"], "lease": t["lease"], "released": True}
                               for t in self._trials]
             self._trials = []
             while self._results:
-                self._tell()
-
-
-def run(trial: Trial, objective: Objective, catch: Catch = (Exception,)) -> dict[str, Any]:
-    """What is to be told of the trial, unless a report ends it."""
-    try:
-        return _result(objective(trial))
-    except (Lost, Pruned):
-        return {"failed": "pruned by the program"}  # of its own accord
-    except catch as e:
-        return {"failed": f"{type(e).__name__}: {e}"[:1000]}
+                list(self._tell())

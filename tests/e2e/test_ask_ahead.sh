@@ -12,13 +12,13 @@ import math, os, time
 import assay
 
 url, calls = os.environ["URL"], []
-call = assay.Client.call
+steps = assay.Client.steps
 
 def counted(self, method, path, body=None):
     calls.append((path, body))
-    return call(self, method, path, body)
+    return steps(self, method, path, body)
 
-assay.Client.call = counted
+assay.Client.steps = counted
 
 def told():  # the results of each call
     return [b["results"] for path, b in calls if path.endswith("/tell")]
@@ -100,6 +100,27 @@ counts = s.info["trials"]
 assert counts["completed"] == 59 and counts["running"] == 0 and counts["queued"] > 0, counts
 s.optimize(lambda t: t["x"])   # what was given back is tried by whoever asks next
 assert s.info["trials"]["completed"] == 200, s.info["trials"]
+
+# So is what an answer holds that was on its way when the program was interrupted.
+def interrupted(self, method, path, body=None):
+    for k, answer in enumerate(counted(self, method, path, body)):
+        yield answer
+        if k == 0 and len(calls) == 4:
+            raise Stop
+
+s = assay.Study(url, "heard", trials=200, sampler="random", space={"x": assay.uniform(0, 1)})
+calls.clear()
+assay.Client.steps = interrupted
+try:
+    s.optimize(lambda t: t["x"], ahead=10)
+    raise SystemExit("the exception was lost")
+except Stop:
+    assay.Client.steps = counted
+counts = s.info["trials"]
+assert counts["running"] == 0 and counts["queued"] > 0, counts
+assert counts["completed"] == len({r["trial"] for results in told() for r in results if "value" in r})
+s.optimize(lambda t: t["x"])
+assert s.info["trials"]["completed"] == 200, s.info["trials"]
 print("fine")
 END
 
@@ -107,11 +128,22 @@ cat >program.py <<'END'
 import os, sys, time
 import assay
 
+steps = assay.Client.steps
+
+def heard(self, method, path, body=None):  # notes which results the service has acknowledged
+    for answer in steps(self, method, path, body):
+        for r, said in zip((body or {}).get("results", ()), (answer or {}).get("results", ())):
+            if said["verdict"] == "completed":
+                print(r["trial"], r["value"], file=told, flush=True)
+        yield answer
+
 def objective(trial):
     time.sleep(0.004)
     print(trial.id, trial.lease, file=tried, flush=True)
     return trial["x"]
 
+assay.Client.steps = heard
+told = open(f"told.{sys.argv[2]}", "a")
 tried = open(f"tried.{sys.argv[2]}", "a")
 print(os.getpid(), file=open(f"pid.{sys.argv[2]}", "w"))
 study = assay.Study(os.environ["URL"], sys.argv[1], trials=int(sys.argv[3]), sampler="random",
@@ -142,6 +174,16 @@ study killed >killed.json
 ok "every trial is completed, once" test "$(jq -c '[.state, .ended_trials, .trials.completed]' killed.json)" = '["completed",1200,1200]'
 # What was tried twice was in the hands of the program that was killed.
 twice() { cut -d' ' -f1 "$@" | sort | uniq -d; }
+cat >kept.py <<'END'
+import glob, os
+import assay
+scores = {t["id"]: t["score"] for t in assay.Study(os.environ["URL"], "killed").trials()}
+told = [line.split() for f in glob.glob("told.killed*") for line in open(f)]
+assert len(told) > 1000 and len({t for t, _ in told}) == len(told), len(told)
+for trial, value in told:
+    assert scores[int(trial)] == float(value), (trial, value, scores[int(trial)])
+END
+ok "what was acknowledged is there as it was told, once" python3 kept.py
 ok "a program that goes on repeats nothing" test -z "$(twice tried.killed1 tried.killed2)"
 ok "a program that is killed loses what it held, at most" test "$(twice tried.killed* | wc -l)" -le 256
 
