@@ -137,13 +137,14 @@ static int duo_adopt(struct sampler *s, int64_t trial, const double *point, stru
     return adopt_others(of(s), NULL, trial, point, err);
 }
 
-/* Suggestions of TPE and of the branches leave what adopting them leaves. */
 static int duo_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     struct duo *d = of(s);
     int branch = -1;
     struct sampler *one = whose_turn(d, trial, &branch);
 
+    if (branch >= 0)
+        one->ops->prefer(one, branch);
     if (one->ops->recall(one, trial, point, err) < 0)
         return -1;
     return adopt_others(d, one, trial, point, err);

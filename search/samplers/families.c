@@ -269,6 +269,23 @@ static int families_adopt(struct sampler *s, int64_t trial, const double *point,
     return a->sampler->ops->adopt(a->sampler, trial, a->point, err);
 }
 
+/* TPE keys a point by its trial, so that adopting it leaves what suggesting it left. But a family that
+ * was preferred and had no point left was closed then, and so it is here: whoever prefers families
+ * says so before recalls, too. */
+static int families_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
+{
+    struct families *f = of(s);
+    int arm = f->preferred, found = f->root < 0 ? 0 : (int)point[f->root];
+
+    f->preferred = -1;
+    if (arm >= 0 && arm < f->chooser.n && arm != found) {
+        chooser_close(&f->chooser, arm);
+        while ((arm = chooser_next(&f->chooser, f->base.seed, trial)) >= 0 && arm != found)
+            chooser_close(&f->chooser, arm);
+    }
+    return families_adopt(s, trial, point, err);
+}
+
 static int families_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
     struct families *f = of(s);
@@ -292,7 +309,7 @@ const struct sampler_ops search_families = {
     .close = families_close,
     .suggest = families_suggest,
     .adopt = families_adopt,
-    .recall = families_adopt, /* TPE keys a point by its trial: nothing else was used up */
+    .recall = families_recall,
     .prefer = families_prefer,
     .observe = families_observe,
 };

@@ -168,18 +168,34 @@ static void live_and_rebuild(const struct sampler_ops *ops, const struct space *
     sampler_close(l.s);
 }
 
-static void samplers_are_rebuilt_as_they_were(void **state)
+static void rebuild_all(uint64_t seed)
 {
     struct rng r;
 
-    (void)state;
-    rng_init(&r, test_seed(), 1);
+    rng_init(&r, seed, 1);
     for (int round = 0; round < 40; round++) {
         struct space *s = spaces_random(&r, round % 4 ? MAX_P : 3, rng_below(&r, 2));
         for (int i = 0; sampler_at(i); i++)
             live_and_rebuild(sampler_at(i), s, &r);
         space_free(s);
     }
+}
+
+static void samplers_are_rebuilt_as_they_were(void **state)
+{
+    (void)state;
+    rebuild_all(test_seed());
+}
+
+/* In each of these lives `duo` looks at a branch of which every point was seen. That closes the
+ * branch, which a restart once forgot. */
+static void branches_without_a_point_left_stay_closed(void **state)
+{
+    static const uint64_t seeds[] = { 475140, 506816, 478766057 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(seeds); i++)
+        rebuild_all(seeds[i]);
 }
 
 /* ---- schedulers ---- */
@@ -213,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samplers_are_rebuilt_as_they_were),
+        cmocka_unit_test(branches_without_a_point_left_stay_closed),
         cmocka_unit_test(schedulers_are_rebuilt_as_they_were),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

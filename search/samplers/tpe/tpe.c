@@ -318,7 +318,13 @@ static int tpe_suggest(struct sampler *s, int64_t first, int n, double *points, 
 
 void tpe_heed_noise(struct sampler *tpe, double share)
 {
-    of(tpe)->split.noise = share;
+    struct tpe *t = of(tpe);
+
+    /* The model follows from the trials and the noise alone, never from when it was made: a restart
+     * makes it at another time. */
+    if (t->split.noise != share)
+        t->is_fitted = false;
+    t->split.noise = share;
 }
 
 static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
