@@ -239,9 +239,9 @@ static bool is_late(const struct study *st, int64_t ended_at)
 
 /* Whether a trial of this family says that the best score is old: all do where a user set the rule,
  * and while nothing is better than the baseline. */
-static bool is_counted(const struct study *st, int family)
+static bool is_counted(const struct study *st, int8_t family)
 {
-    int best = st->search->best_family;
+    int8_t best = st->search->best_family;
 
     return st->spec.stop_no_gain_trials >= 0 || !st->space.is_auto || best == 0 || family == best;
 }

@@ -60,9 +60,9 @@ struct search {
     const char *closing; /* why no more trials are made; NULL = more may be made; static text */
     /* trials that ended since the best score was reached, and count (budget.c) */
     int64_t since_gain;
-    int best_family;   /* the family of that trial, by place in study.families; 0 = the baseline */
-    int64_t gain_at;   /* wall ms at which that trial ended */
-    double best_score; /* the best score so far, in the order of decisions; NaN = none */
+    int8_t best_family; /* the family of that trial, by place in study.families; 0 = the baseline */
+    int64_t gain_at;    /* wall ms at which that trial ended */
+    double best_score;  /* the best score so far, in the order of decisions; NaN = none */
 
     /* The states of families that were told last (share.h), by place in study.families. A restart
      * forgets them, and they are told again. */

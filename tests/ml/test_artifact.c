@@ -271,7 +271,7 @@ static void a_power_is_kept_applied_and_explained(void **state)
     struct frame *f = train_table();
     struct ml_data *d = problem(f);
     struct err err = { 0 };
-    float want[300], got[300];
+    float want[300] = { 0 }, got[300] = { 0 };
 
     (void)state;
     adjusts = &before;
