@@ -39,91 +39,28 @@ static bool changes_score(const struct fit_trial *t)
 
 /* ---- learning ---- */
 
-struct sample {
-    float *p;
-    double *y, *weight;
-    uint8_t *part;
-    struct adjust_rows rows;
-};
-
-static void sample_free(struct sample *s)
-{
-    mem_try_free(s->p);
-    mem_try_free(s->y);
-    mem_try_free(s->weight);
-    mem_try_free(s->part);
-}
-
-static int sample_alloc(struct sample *s, const struct fit_trial *t, int64_t n, struct err *err)
-{
-    size_t rows = (size_t)n + 1, k = (size_t)t->d->n_outputs;
-
-    s->p = mem_try_alloc(rows * k * sizeof *s->p);
-    s->y = mem_try_alloc(rows * sizeof *s->y);
-    s->weight = t->d->weight ? mem_try_alloc(rows * sizeof *s->weight) : NULL;
-    s->part = mem_try_alloc(rows);
-    if (!s->p || !s->y || (t->d->weight && !s->weight) || !s->part)
-        return err_set(err, ERR_NOMEM, "no memory to learn from %lld rows", (long long)n);
-    return 0;
-}
-
-/* The part of the i-th held-out row of a fold. */
-static int part_of(const struct fit_adjust *a, int fold, int64_t i)
-{
-    return a->folds > 1 ? fold % ADJUST_PARTS : (int)(i / a->every % ADJUST_PARTS);
-}
-
-/* Every so-many-th held-out row of the folds, as they are predicted at the chosen step. */
-static int sample_take(struct sample *s, const struct fit_trial *t, const struct fit_run *r,
-                       const struct fit_adjust *a, struct err *err)
-{
-    int k = t->d->n_outputs;
-    int64_t n = 0, most = 0;
-
-    for (int f = 0; f < a->folds; f++)
-        most += t->rows[f].n_held / a->every + 1;
-    if (sample_alloc(s, t, most, err) < 0)
-        return -1;
-    for (int f = 0; f < a->folds; f++) {
-        for (int64_t i = 0; i < t->rows[f].n_held; i += a->every, n++) {
-            memcpy(s->p + n * k, r->best[f] + i * k, (size_t)k * sizeof *s->p);
-            s->y[n] = t->y[f][i];
-            s->part[n] = (uint8_t)part_of(a, f, i);
-            if (s->weight)
-                s->weight[n] = t->weight[f] ? t->weight[f][i] : 1;
-        }
-    }
-    s->rows =
-        (struct adjust_rows){ .task = t->d->spec.task,
-                              .metric = t->d->spec.metric,
-                              .outputs = k,
-                              .classes = t->d->n_classes,
-                              .n = n,
-                              .p = s->p,
-                              .y = s->y,
-                              .weight = s->weight,
-                              .part = s->part,
-                              .parts = a->folds > 1 ? MIN(a->folds, ADJUST_PARTS) : ADJUST_PARTS };
-    return 0;
-}
-
 static int learn(const struct fit_trial *t, const struct fit_run *r, struct fit_adjust *a,
                  struct err *err)
 {
-    struct sample s = { 0 };
+    struct fit_sample s = { 0 };
     int64_t values = 0;
 
     for (int f = 0; f < a->folds; f++)
         values += t->rows[f].n_held * t->d->n_outputs;
     a->every = (values + ADJUST_VALUES - 1) / ADJUST_VALUES;
-    int rc = sample_take(&s, t, r, a, err);
+    int rc = fit_sample_take(&s, t, r, a->folds, a->every, err);
     if (rc == 0)
         rc = adjust_fit(&s.rows, &a->all, a->part, err);
-    sample_free(&s);
+    fit_sample_free(&s);
     return rc;
 }
 
 /* ---- scoring ---- */
+
+static const struct adjust *adjust_of(const struct fit_adjust *a, int fold, int64_t i)
+{
+    return &a->part[fit_part_of(a->folds, a->every, fold, i)];
+}
 
 void fit_adjust_rows(const struct fit_trial *t, int fold, int64_t from, float *p, int64_t n)
 {
@@ -131,7 +68,7 @@ void fit_adjust_rows(const struct fit_trial *t, int fold, int64_t from, float *p
     int k = t->d->n_outputs;
 
     for (int64_t i = 0; a && i < n; i++)
-        adjust_probabilities(&a->part[part_of(a, fold, from + i)], p + i * k, 1);
+        adjust_probabilities(adjust_of(a, fold, from + i), p + i * k, 1);
 }
 
 void fit_adjust_decide(const struct fit_trial *t, int fold, int64_t from, float *p, int64_t n)
@@ -139,8 +76,7 @@ void fit_adjust_decide(const struct fit_trial *t, int fold, int64_t from, float 
     const struct fit_adjust *a = t->adjust;
 
     for (int64_t i = 0; a && i < n; i++)
-        adjust_decide(&a->part[part_of(a, fold, from + i)], t->d->spec.metric, t->d->spec.task,
-                      p + i, 1);
+        adjust_decide(adjust_of(a, fold, from + i), t->d->spec.metric, t->d->spec.task, p + i, 1);
 }
 
 /* The metric of one fold with its adjustments. Overwrites now[fold]. */

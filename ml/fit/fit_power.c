@@ -135,53 +135,18 @@ static int model_add(struct made *m, const struct fit_trial *t, const struct buf
 
 /* ---- held-out rows ---- */
 
-struct sample {
-    float *p;
-    double *y, *weight;
-    struct adjust_rows rows;
-};
-
-static void sample_free(struct sample *s)
+/* Held-out rows as they are predicted and calibrated. */
+static int held_take(struct fit_sample *s, const struct fit_trial *t, const struct fit_run *r,
+                     int folds, const struct adjust *a, struct err *err)
 {
-    mem_try_free(s->p);
-    mem_try_free(s->y);
-    mem_try_free(s->weight);
-}
-
-/* Every so-many-th held-out row, as it is predicted and calibrated. */
-static int sample_take(struct sample *s, const struct fit_trial *t, const struct fit_run *r,
-                       int folds, const struct adjust *a, struct err *err)
-{
-    int k = t->d->n_outputs;
-    int64_t rows = 0, n = 0, every;
+    int64_t rows = 0;
 
     for (int f = 0; f < folds; f++)
         rows += t->rows[f].n_held;
-    every = rows * t->d->n_classes / ADJUST_HELD_VALUES + 1;
-    size_t most = (size_t)(rows / every + folds + 1);
-    s->p = mem_try_alloc(most * (size_t)k * sizeof *s->p);
-    s->y = mem_try_alloc(most * sizeof *s->y);
-    s->weight = t->d->weight ? mem_try_alloc(most * sizeof *s->weight) : NULL;
-    if (!s->p || !s->y || (t->d->weight && !s->weight))
-        return err_set(err, ERR_NOMEM, "no memory to learn from %lld rows", (long long)rows);
-    for (int f = 0; f < folds; f++) {
-        for (int64_t i = 0; i < t->rows[f].n_held; i += every, n++) {
-            memcpy(s->p + n * k, r->best[f] + i * k, (size_t)k * sizeof *s->p);
-            s->y[n] = t->y[f][i];
-            if (s->weight)
-                s->weight[n] = t->weight[f] ? t->weight[f][i] : 1;
-        }
-    }
-    adjust_probabilities(a, s->p, n);
-    s->rows = (struct adjust_rows){ .task = t->d->spec.task,
-                                    .metric = t->d->spec.metric,
-                                    .outputs = k,
-                                    .classes = t->d->n_classes,
-                                    .n = n,
-                                    .p = s->p,
-                                    .y = s->y,
-                                    .weight = s->weight,
-                                    .parts = 1 };
+    int64_t every = rows * t->d->n_classes / ADJUST_HELD_VALUES + 1;
+    if (fit_sample_take(s, t, r, folds, every, err) < 0)
+        return -1;
+    adjust_probabilities(a, s->p, s->rows.n);
     return 0;
 }
 
@@ -190,7 +155,7 @@ int fit_power(const struct fit_trial *t, const struct fit_run *r, int n, const s
 {
     struct frame_image image;
     struct made m = { 0 };
-    struct sample s = { 0 };
+    struct fit_sample s = { 0 };
     double power = 1;
 
     a->power = 0;
@@ -200,11 +165,11 @@ int fit_power(const struct fit_trial *t, const struct fit_run *r, int n, const s
     for (int i = 0; i < n && rc == 0; i++)
         rc = model_add(&m, t, &models[i], n, a, err);
     if (rc == 0)
-        rc = sample_take(&s, t, r, n, a, err);
+        rc = held_take(&s, t, r, n, a, err);
     if (rc == 0)
         rc = adjust_power(&m.bag, &s.rows, &power, err);
     a->power = rc == 0 && power > 1 ? power : 0;
     made_free(&m);
-    sample_free(&s);
+    fit_sample_free(&s);
     return rc;
 }

@@ -11,6 +11,7 @@
  * fit_together.c  several trials in the launches of one
  * fit_curve.c     points: metrics of folds, the end by patience, the chosen step, the score
  * fit_adjust.c    calibration, threshold and intervals, and the score with them
+ * fit_sample.c    held-out rows from which adjustments are learnt
  * fit_power.c     how much surer the mean of its models should be
  * fit_memory.c    bytes held, and bytes to come
  * fit_save.c      checkpoints
@@ -193,6 +194,25 @@ int fit_predict_held(const struct fit_trial *t, const struct fit_run *r, int fol
 /* Records the point for the folds that have reached it. When it is the best so far, its predictions
  * are kept. */
 int fit_point_take(struct fit_trial *t, struct fit_run *r, int folds, int point, struct err *err);
+
+/* fit_sample.c */
+struct fit_sample {
+    float *p;
+    double *y, *weight;
+    uint8_t *part;
+    struct adjust_rows rows;
+};
+/* The part to which the i-th held-out row of a fold belongs: its fold, or where there is one fold, every
+ * part in turn. */
+static inline int fit_part_of(int folds, int64_t every, int fold, int64_t i)
+{
+    return folds > 1 ? fold % ADJUST_PARTS : (int)(i / every % ADJUST_PARTS);
+}
+/* Every so-many-th held-out row of the folds, as r->best predicts them. fit_sample_free, also after an
+ * error. */
+int fit_sample_take(struct fit_sample *s, const struct fit_trial *t, const struct fit_run *r,
+                    int folds, int64_t every, struct err *err);
+void fit_sample_free(struct fit_sample *s);
 
 /* fit_power.c: finds a->power, from the n fold models that ship, as bytes, and the held-out rows of
  * their folds as they are predicted in r->best. a: the calibration that ships. */

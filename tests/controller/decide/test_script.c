@@ -84,6 +84,20 @@ static void the_lead_comes_first_and_each_family_once(void **state)
     rig_close(&r);
 }
 
+/* A study of 20,000 rows and 30 columns of its own controller. */
+static struct study *study_of_shape(struct rig *r, const char *spec, int encoded, int outputs)
+{
+    rig_open(r);
+    rig_dataset(r, "d");
+    struct study *st = rig_get(r, rig_study(r, spec));
+
+    st->problem.shape.rows = st->problem.data.rows = 20000;
+    st->problem.shape.columns = 30;
+    st->problem.shape.encoded = encoded;
+    st->problem.shape.outputs = outputs;
+    return st;
+}
+
 /* With hundreds of classes a fold of boosting takes longer than its share of the time. */
 static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
 {
@@ -101,16 +115,10 @@ static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
         struct rig r = { .has_images = false };
         char spec[200];
 
-        rig_open(&r);
-        rig_dataset(&r, "d");
         snprintf(spec, sizeof spec,
                  "{'name':'s','dataset':'d','target':'y','seed':7,'budget':{'time':'%s'}}",
                  cases[i].time);
-        struct study *st = rig_get(&r, rig_study(&r, spec));
-        st->problem.shape.rows = st->problem.data.rows = 20000;
-        st->problem.shape.columns = 30;
-        st->problem.shape.encoded = cases[i].encoded;
-        st->problem.shape.outputs = cases[i].outputs;
+        struct study *st = study_of_shape(&r, spec, cases[i].encoded, cases[i].outputs);
         mem_free(st->search->script);
         assert_int_equal(script_make(st, &rig_err), 0);
         assert_int_equal(budget_lead_is_dear(st), i >= 2);
@@ -146,16 +154,11 @@ static void no_first_trial_takes_the_time_of_the_others(void **state)
         struct rig r = { .has_images = false };
         char spec[200];
 
-        rig_open(&r);
-        rig_dataset(&r, "d");
         snprintf(spec, sizeof spec,
                  "{'name':'s','dataset':'d','target':'y','seed':7,'budget':{'time':'60s'},"
                  "'validation':'%s'}",
                  cases[i].validation);
-        struct study *st = rig_get(&r, rig_study(&r, spec));
-        st->problem.shape.rows = st->problem.data.rows = 20000;
-        st->problem.shape.columns = st->problem.shape.encoded = 30;
-        st->problem.shape.outputs = cases[i].outputs;
+        struct study *st = study_of_shape(&r, spec, 30, cases[i].outputs);
         st->problem.data.holdout = cases[i].is_held;
         assert_int_equal(percent_of(st, "boost"), cases[i].lead);
         assert_int_equal(percent_of(st, "linear"), cases[i].path);
