@@ -70,7 +70,7 @@ int warn_of_repeats(struct warn_work *w, struct err *err)
         bool differs = false;
         for (to = from; to < m && hash[to] == hash[from]; to++)
             differs = differs || d->fold[row[to]] != d->fold[row[from]];
-        apart += differs ? to - from : 0;
+        apart += differs && !repeats_is_common(to - from, m) ? to - from : 0;
     }
     if (apart * 100 >= trained && apart >= 10)
         warn(w, "repeats", NULL,

@@ -76,8 +76,8 @@ static bool columns_take(const struct repeats_in *in, bool *is_used)
     return n * f->rows <= REPEATS_CELLS;
 }
 
-/* Sets the first of the rows that are equal to each; returns how many are in another fold than that
- * one, or -1. hash is overwritten. */
+/* Sets the first of the rows that are equal to each, of common ones each itself; returns how many
+ * are in another fold than that one, or -1. hash is overwritten. */
 static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uint32_t *place,
                           uint32_t *first, struct err *err)
 {
@@ -99,6 +99,8 @@ static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uin
             least = MIN(least, place[to]);
             differs = differs || fold[place[to]] != fold[place[from]];
         }
+        if (repeats_is_common(to - from, m))
+            continue;
         for (int64_t i = from; i < to; i++)
             first[place[i]] = least;
         apart += differs ? to - from : 0;

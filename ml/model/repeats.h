@@ -1,6 +1,8 @@
 /* repeats.h - rows that are there more than once, with equal inputs and target. They belong into one
- * fold: else a fold judges rows that it was trained on, and the score is too good by far. Called by
- * data.c and ml/fit/warnings_order.c. */
+ * fold: else a fold judges rows that it was trained on, and the score is too good by far. A row that
+ * fills much of the table is another thing: no copy, but what most rows look like, new ones too. In
+ * one fold it would be that fold, and the others would lack it. Called by data.c and
+ * ml/fit/warnings_order.c. */
 #ifndef ML_MODEL_REPEATS_H
 #define ML_MODEL_REPEATS_H
 
@@ -14,13 +16,22 @@
  * different rows are possible that repeats mean nothing; then hash is not complete. */
 bool repeats_hash(const struct frame *f, const bool *is_used, int64_t rows, uint64_t *hash);
 
+/* Whether a row that is there `times` among `rows` is what the rows look like: more than a twentieth
+ * of them. A class of which few rows are known, which someone copied until it has half of the rows,
+ * is below that from ten different rows on. */
+static inline bool repeats_is_common(int64_t times, int64_t rows)
+{
+    return times * 20 > rows;
+}
+
 struct repeats_in {
     const struct frame *frame;
     const char *target, *weights; /* "" or NULL = no weights */
     int k_folds;
 };
 /* Gives rows that repeat the fold of the first of them, where at least a hundredth of the training
- * rows, and ten, would be judged in another fold. Nothing changes where a fold would become empty,
+ * rows, and ten, would be judged in another fold. Common rows keep their folds and do not count.
+ * Nothing changes where a fold would become empty,
  * for images, and for tables of more than REPEATS_CELLS values.
  * first: NULL where nothing changes, else [rows] the first of the rows that are equal to a row;
  * mem_try_free. Returns how many rows repeat in another fold no more, or -1. */

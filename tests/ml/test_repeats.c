@@ -1,5 +1,5 @@
 /* test_repeats.c - rows that are there more than once stay in one fold and one part, among the test rows too; tables whose
- * rows repeat by nature, or seldom, are split as before. */
+ * rows repeat by nature, or seldom, are split as before, and so is a row that fills much of a table. */
 #include "tests/ml/fit_rig.h"
 
 #include "base/mem.h"
@@ -10,8 +10,9 @@
 
 enum { ROWS = 3000, KINDS = 1000 };
 
-/* Row i is a copy of row kind[i]; kinds: how many different rows there are. */
-static struct frame *table(int kinds, int levels, int *kind)
+/* Row i is a copy of row kind[i]; kinds: how many different rows there are, less those that are copies of row 0 where every
+ * third row is. */
+static struct frame *table(int kinds, int levels, bool has_common, int *kind)
 {
     struct rig_table *t = rig_table_new(ROWS);
     double *a = rig_numbers(t), *b = rig_numbers(t), *y = NULL;
@@ -21,7 +22,9 @@ static struct frame *table(int kinds, int levels, int *kind)
     rng_init(&r, 4, 0);
     y = rig_numbers(t);
     for (int i = 0; i < ROWS; i++) {
-        kind[i] = i < kinds ? i : (int)rng_below(&r, (uint32_t)kinds);
+        kind[i] = i < kinds ? i : kind[rng_below(&r, (uint32_t)kinds)];
+        if (has_common && i % 3 == 0)
+            kind[i] = 0;
         a[i] = levels ? (double)rng_below(&r, (uint32_t)levels) : rng_normal(&r);
         b[i] = levels ? 0 : rng_normal(&r);
         level[i] = (int32_t)rng_below(&r, 5);
@@ -59,7 +62,7 @@ static struct ml_data *opened(struct frame *f, double test_fraction)
 static void equal_rows_stay_together(void **state)
 {
     int kind[ROWS], n[SPLIT_TEST + 1] = { 0 };
-    struct frame *f = table(KINDS, 0, kind);
+    struct frame *f = table(KINDS, 0, false, kind);
 
     (void)state;
     for (int with_test = 0; with_test < 2; with_test++) {
@@ -83,7 +86,7 @@ static void equal_rows_stay_together(void **state)
 static void what_repeats_by_nature_or_seldom_is_split_row_by_row(void **state)
 {
     int kind[ROWS];
-    struct frame *some[2] = { table(KINDS, 12, kind), table(ROWS - 10, 0, kind) };
+    struct frame *some[2] = { table(KINDS, 12, false, kind), table(ROWS - 10, 0, false, kind) };
 
     (void)state;
     for (int k = 0; k < 2; k++) {
@@ -94,11 +97,40 @@ static void what_repeats_by_nature_or_seldom_is_split_row_by_row(void **state)
     }
 }
 
+static void a_common_row_is_in_every_fold(void **state)
+{
+    int kind[ROWS], n[5] = { 0 }, common[5] = { 0 };
+
+    (void)state;
+    for (int copies = 0; copies < 2; copies++) {
+        struct frame *f = table(copies ? KINDS : ROWS, 0, true, kind);
+        struct ml_data *d = opened(f, 0);
+        assert_true(copies ? d->n_joined > ROWS / 3 && d->n_joined < ROWS * 2 / 3
+                           : d->n_joined == 0);
+        memset(n, 0, sizeof n);
+        memset(common, 0, sizeof common);
+        for (int i = 0; i < ROWS; i++) {
+            n[d->fold[i]]++;
+            common[d->fold[i]] += kind[i] == 0;
+            if (kind[i] != 0)
+                assert_int_equal(d->fold[i], d->fold[kind[i]]);
+        }
+        int all = common[0] + common[1] + common[2] + common[3] + common[4];
+        for (int k = 0; k < 5; k++) {
+            assert_in_range(n[k], ROWS / 5 * 4 / 5, ROWS / 5 * 6 / 5);
+            assert_in_range(common[k], all / 5 * 3 / 4, all / 5 * 5 / 4);
+        }
+        ml_data_close(d);
+        frame_close(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_rows_stay_together),
         cmocka_unit_test(what_repeats_by_nature_or_seldom_is_split_row_by_row),
+        cmocka_unit_test(a_common_row_is_in_every_fold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
