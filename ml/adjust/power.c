@@ -82,7 +82,7 @@ struct held {
     int64_t n;
     double *entropy; /* [n] ascending */
     /* by how much the log probability of what happened is above what the model expects it to be, in
-     * the mean; less a standard error where it is above */
+     * the mean over these rows and one unknown; less a standard error where it is above */
     double surprise;
 };
 
@@ -93,43 +93,90 @@ static int ascending(const void *va, const void *vb)
     return (a > b) - (a < b);
 }
 
-static int held_take(struct held *h, const struct adjust_rows *r, struct err *err)
-{
-    size_t k = (size_t)r->classes;
-    double *x = mem_array(k, sizeof *x), *weight = mem_try_alloc((size_t)(r->n + 1) * sizeof *x);
-    double *gap = mem_try_alloc((size_t)(r->n + 1) * sizeof *gap), all = 0, sum = 0, square = 0;
+/* Weighted sums over the held-out rows. */
+struct held_sums {
+    double rows, expected; /* the weights; the log probability that the models expect */
+    double *log, *share;   /* [classes] log probability; weight of the rows of the class */
+};
 
-    h->entropy = mem_try_alloc((size_t)(r->n + 1) * sizeof *h->entropy);
-    if (!weight || !gap || !h->entropy) {
-        mem_free(x);
-        mem_try_free(weight);
-        mem_try_free(gap);
-        return err_set(err, ERR_NOMEM, "no memory to learn from %lld rows", (long long)r->n);
-    }
-    adjust_loss_weights(r, weight);
+/* The gap of one more row, of which the models know nothing: its class is drawn as those of the
+ * others are. If all of n rows were foreseen, about one in n + 1 will not be (rule of succession).
+ * Without it a table of few rows, on which no model errs, asks for the highest power there is. A
+ * class is taken to have at least 1 / (n classes), as no more is known of n rows. */
+static double gap_of_unknown(const struct held_sums *s, int64_t n, int classes)
+{
+    double least = -fm_log_d((double)n * classes), log = 0;
+
+    for (int c = 0; c < classes; c++)
+        log += s->share[c] / s->rows * fmax(s->log[c] / s->rows, least);
+    return log - s->expected / s->rows;
+}
+
+/* Sets the surprise by the gaps of single rows and the one that is unknown. */
+static void surprise_take(struct held *h, const double *gap, const double *weight,
+                          const struct held_sums *s, int classes)
+{
+    double sum = 0, square = 0;
+
+    if (!(s->rows > 0))
+        return;
+    for (int64_t i = 0; i < h->n; i++)
+        sum += weight[i] * gap[i];
+    for (int64_t i = 0; i < h->n; i++)
+        square += weight[i] * weight[i] * (gap[i] - sum / s->rows) * (gap[i] - sum / s->rows);
+    double n = (double)h->n, unknown = gap_of_unknown(s, h->n, classes);
+    h->surprise = (sum / s->rows * n + unknown) / (n + 1);
+    if (h->surprise > 0)
+        h->surprise = fmax(h->surprise - sqrt(square) / s->rows, 0);
+}
+
+static void held_rows(struct held *h, const struct adjust_rows *r, double *weight, double *gap,
+                      struct held_sums *s)
+{
+    double *x = mem_array((size_t)r->classes, sizeof *x);
+
     for (int64_t i = 0; i < r->n; i++) {
         double mean = 0;
         if (!isfinite(r->p[i * r->outputs]) || !isfinite(r->y[i]))
             continue;
         adjust_class_logs(r->p + i * r->outputs, r->outputs, r->classes, x);
-        for (size_t c = 0; c < k; c++)
+        for (int c = 0; c < r->classes; c++) {
             mean += fm_exp_d(x[c]) * x[c];
+            s->log[c] += weight[i] * x[c];
+        }
         h->entropy[h->n] = -mean;
         gap[h->n] = x[(int)r->y[i]] - mean;
-        weight[h->n] = weight[i];
-        sum += weight[h->n] * gap[h->n];
-        all += weight[h->n++];
+        weight[h->n++] = weight[i];
+        s->rows += weight[i];
+        s->expected += weight[i] * mean;
+        s->share[(int)r->y[i]] += weight[i];
     }
-    for (int64_t i = 0; i < h->n && all > 0; i++)
-        square += weight[i] * weight[i] * (gap[i] - sum / all) * (gap[i] - sum / all);
-    h->surprise = all > 0 ? sum / all : 0;
-    if (h->surprise > 0)
-        h->surprise = fmax(h->surprise - sqrt(square) / all, 0);
-    qsort(h->entropy, (size_t)h->n, sizeof *h->entropy, ascending);
     mem_free(x);
+}
+
+static int held_take(struct held *h, const struct adjust_rows *r, struct err *err)
+{
+    size_t rows = (size_t)r->n + 1, k = (size_t)r->classes;
+    double *weight = mem_try_alloc(rows * sizeof *weight), *gap = mem_try_alloc(rows * sizeof *gap);
+    struct held_sums s = { .log = mem_array(k, sizeof *s.log),
+                           .share = mem_array(k, sizeof *s.share) };
+    int rc = 0;
+
+    h->entropy = mem_try_alloc(rows * sizeof *h->entropy);
+    if (!weight || !gap || !h->entropy) {
+        rc = err_set(err, ERR_NOMEM, "no memory to learn from %lld rows", (long long)r->n);
+        goto out;
+    }
+    adjust_loss_weights(r, weight);
+    held_rows(h, r, weight, gap, &s);
+    surprise_take(h, gap, weight, &s, r->classes);
+    qsort(h->entropy, (size_t)h->n, sizeof *h->entropy, ascending);
+out:
+    mem_free(s.log);
+    mem_free(s.share);
     mem_try_free(weight);
     mem_try_free(gap);
-    return 0;
+    return rc;
 }
 
 /* Which tenth of the held-out rows is as unsure as this. */

@@ -14,7 +14,8 @@
  *
  * What the held-out rows say comes on top: by how much the log probability of what happened is, in
  * the mean, above what a single model expects it to be. If it is below, models are too sure of
- * themselves, which counts in full; if it is above, it counts beyond a standard error.
+ * themselves, which counts in full; if it is above, it counts beyond a standard error. One row more
+ * is counted, of which the models know nothing: from few rows without an error nothing follows.
  *
  * Pure and deterministic. Called by ml/fit/. */
 #ifndef ML_ADJUST_POWER_H

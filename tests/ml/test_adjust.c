@@ -563,6 +563,30 @@ static void few_held_rows_and_no_made_ones_give_no_power(void **state)
     assert_true(power == 1);
 }
 
+/* Rows without an error: from a hundred of them nothing follows, thousands say that models are not sure enough. */
+static void few_rows_without_an_error_give_no_power(void **state)
+{
+    double mean[2] = { 0.998, 0.002 }, logs[2], entropy[1];
+    float q = 0.002f;
+
+    (void)state;
+    adjust_class_logs(&q, 1, 2, logs);
+    entropy[0] = -mean[0] * logs[0] - mean[1] * logs[1];
+    for (int i = 0; i < HELD; i++) {
+        y[i] = i % 2 == 0;
+        p[i] = i % 2 == 0 ? 0.998f : 0.002f;
+    }
+    for (int many = 0; many < 2; many++) {
+        struct bag_rows bag = {
+            .n = 1, .classes = 2, .mean = mean, .mean_log = logs, .entropy = entropy
+        };
+        struct adjust_rows held = rows_of(ML_BINARY, METRIC_LOGLOSS, 2, many ? HELD : 100);
+        double power = 0;
+        assert_int_equal(adjust_power(&bag, &held, &power, NULL), 0);
+        assert_true(many ? power == ADJUST_MOST_POWER : power == 1);
+    }
+}
+
 /* The power 2 of (.5, .3, .2) is (.25, .09, .04) over their sum. */
 static void powers_are_applied_kept_and_checked(void **state)
 {
@@ -609,6 +633,7 @@ int main(void)
         cmocka_unit_test(bytes_come_back_and_damage_does_not),
         cmocka_unit_test(means_of_models_that_differ_get_a_power),
         cmocka_unit_test(few_held_rows_and_no_made_ones_give_no_power),
+        cmocka_unit_test(few_rows_without_an_error_give_no_power),
         cmocka_unit_test(powers_are_applied_kept_and_checked),
     };
 
