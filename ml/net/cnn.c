@@ -37,7 +37,8 @@ static void cnn_recipe(const double *params, struct net_recipe *out)
                                 .batch = (int64_t)params[CNN_BATCH],
                                 .epochs = (int64_t)params[CNN_EPOCHS],
                                 .ranks = net_ranks(params[CNN_RANKS], params[CNN_DEVICES]),
-                                .augment = (int)params[CNN_AUGMENT] };
+                                .augment = (int)params[CNN_AUGMENT],
+                                .starts_narrow = (int)params[CNN_START] == 1 };
 }
 
 static int images_of(const struct prep *prep, struct net_source *out, struct err *err)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Streams of a lane's seed. Dropout takes one for every (step, block), so the first parameters take one far away. */
-enum { STREAM_START = 1 };
+enum { STREAM_START = 1, STREAM_NARROW = 2 };
 
 uint64_t net_drop_stream(int64_t step)
 {
@@ -122,6 +122,32 @@ void net_start(const struct net *n, uint64_t seed, float *w)
     memset(w, 0, (size_t)n->size * sizeof *w);
     for (int i = 0; i < last; i++)
         kinds[n->block[i].kind]->start(&n->block[i], &rng, w);
+}
+
+static void fill_evenly(const struct net_part *p, float most, struct rng *rng, float *w)
+{
+    for (int i = 0; i < p->rows; i++) {
+        for (int j = 0; j < p->cols; j++)
+            w[p->at + (int64_t)i * p->pad + j] = most * (float)(2.0 * rng_unit(rng) - 1.0);
+    }
+}
+
+void net_start_narrow(const struct net *n, uint64_t seed, float *w)
+{
+    struct rng rng;
+
+    net_start(n, seed, w);
+    rng_init(&rng, seed, STREAM_NARROW);
+    for (int i = 0; i < n->n_parts; i++) {
+        const struct net_part *p = &n->part[i];
+        const struct net_block *b = &n->block[p->block];
+        bool is_layer = b->kind == NET_DENSE || b->kind == NET_HEADS || b->kind == NET_CONV3 ||
+                        b->kind == NET_CONV5;
+        if (is_layer && p->role == NET_WEIGHTS)
+            fill_evenly(p, 1.0f, &rng, w);
+        if (is_layer && p->role == NET_BIASES)
+            fill_evenly(p, b->scale, &rng, w);
+    }
 }
 
 /* ---- the matrices of a batch ---- */

@@ -132,6 +132,10 @@ int net_members_of(const struct net *n);
 /* The first parameters: weights standard normal, scales 1, biases standard normal (they spread the bends of the activations
  * over the range of the inputs). The last block is 0, and the one before crosses, so that training starts from the mean. */
 void net_start(const struct net *n, uint64_t seed, float *w);
+/* A smaller start of dense layers, heads and convolutions, the last one too: weights, divided by sqrt(fan-in) where they are
+ * used, and biases are uniform in +-1/sqrt(fan-in), as linear layers start in PyTorch. Weights of inputs that say nothing
+ * keep about what they start with, as noise, so a network that nothing else holds back is better with less of it. */
+void net_start_narrow(const struct net *n, uint64_t seed, float *w);
 
 /* The matrices of one batch of at most `rows` rows. */
 struct net_work {

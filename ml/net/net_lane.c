@@ -141,7 +141,10 @@ int net_lane_open_rank(const struct net_kind *kind, struct ml_data *d, struct la
         goto fail;
     l->bytes += (int64_t)sizeof *l + l->work.bytes + (l->r.n_train + l->r.n_held) * 4;
     targets_fill(d, l);
-    net_start(&l->head.net, l->seed, l->now);
+    if (l->recipe.starts_narrow)
+        net_start_narrow(&l->head.net, l->seed, l->now);
+    else
+        net_start(&l->head.net, l->seed, l->now);
     if (kind->start)
         kind->start(&l->source, &l->head.net, &l->r, l->now);
     lane->state = l;

@@ -42,8 +42,9 @@ struct net_recipe {
     enum net_schedule schedule;
     enum optim_kind optimizer;
     int64_t batch, epochs;
-    int ranks;   /* that train it together (net_team.c); up to 1: none but this one */
-    int augment; /* bits that the family's augment understands; 0 = none */
+    int ranks;          /* that train it together (net_team.c); up to 1: none but this one */
+    int augment;        /* bits that the family's augment understands; 0 = none */
+    bool starts_narrow; /* net_start_narrow */
 };
 /* By the parameters ranks and devices. A trial for several devices that one worker trains alone, as
  * a refit does, has as many ranks, and so the same bits. */

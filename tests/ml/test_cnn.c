@@ -651,9 +651,30 @@ static void broken_bytes_are_one_error(void **state)
     rig_free(r);
 }
 
+static void the_start_is_the_one_that_was_asked_for(void **state)
+{
+    struct rig *r = shapes(MARKS);
+    double p[FAMILY_MAX_PARAMS];
+
+    (void)state;
+    small(p);
+    p[CNN_START] = 0;
+    struct buf wide = trained(r, p, 1);
+    p[CNN_START] = 1;
+    struct buf narrow = trained(r, p, 1), again = trained(r, p, 1);
+    assert_int_equal(wide.len, narrow.len);
+    assert_memory_not_equal(wide.data, narrow.data, wide.len);
+    assert_equal_bytes(&narrow, &again);
+    buf_fini(&wide);
+    buf_fini(&narrow);
+    buf_fini(&again);
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_start_is_the_one_that_was_asked_for),
         cmocka_unit_test(gradients_are_those_of_the_loss),
         cmocka_unit_test(a_convolution_that_pools_makes_what_both_make),
         cmocka_unit_test(every_set_of_instructions_gives_the_same_gradient_and_padding_stays_zero),

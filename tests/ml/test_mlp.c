@@ -307,9 +307,30 @@ static void broken_bytes_are_one_error(void **state)
     rig_free(r);
 }
 
+static void the_start_is_the_one_that_was_asked_for(void **state)
+{
+    struct rig *r = mixed(0);
+    double p[FAMILY_MAX_PARAMS];
+
+    (void)state;
+    small(p);
+    p[MLP_START] = 0;
+    struct buf wide = unbroken(r, p, 0);
+    p[MLP_START] = 1;
+    struct buf narrow = unbroken(r, p, 0), again = unbroken(r, p, 0);
+    assert_int_equal(wide.len, narrow.len);
+    assert_memory_not_equal(wide.data, narrow.data, wide.len);
+    assert_equal_bytes(&narrow, &again);
+    buf_fini(&wide);
+    buf_fini(&narrow);
+    buf_fini(&again);
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_start_is_the_one_that_was_asked_for),
         cmocka_unit_test(stopped_anywhere_and_continued_gives_the_same_bits),
         cmocka_unit_test(a_checkpoint_taken_anywhere_goes_on_with_the_same_bits),
         cmocka_unit_test(lanes_together_have_the_bits_of_each_alone),

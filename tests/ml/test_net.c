@@ -477,9 +477,83 @@ static void the_first_step_of_adamw_is_known_by_hand(void **state)
     assert_float_equal(v[1], 0.8, 1e-5);
 }
 
+/* ---- how parameters start ---- */
+
+static bool is_layer(const struct net_block *b)
+{
+    return b->kind == NET_DENSE || b->kind == NET_HEADS || b->kind == NET_CONV3;
+}
+
+/* Of the real values of a part: their sum of squares; none may be larger than `most`. Padding is 0. */
+static double squares_within(const struct net_part *p, const float *w, double most)
+{
+    double sum = 0;
+
+    for (int i = 0; i < p->rows * p->pad; i++) {
+        double v = (double)w[p->at + i];
+        assert_true(i % p->pad < p->cols ? fabs(v) <= most : v == 0);
+        sum += v * v;
+    }
+    return sum / ((double)p->rows * p->cols);
+}
+
+/* Layers are uniform in +-most; everything else starts as it does in a wide start. */
+static void starts_are_checked(const struct net *n)
+{
+    size_t bytes = (size_t)n->size * sizeof(float);
+    float *wide = malloc(bytes), *narrow = malloc(bytes), *again = malloc(bytes);
+
+    assert_true(wide && narrow && again);
+    net_start(n, 31, wide);
+    net_start_narrow(n, 31, narrow);
+    net_start_narrow(n, 31, again);
+    assert_memory_equal(narrow, again, bytes);
+    net_start_narrow(n, 32, again);
+    for (int i = 0; i < n->n_parts; i++) {
+        const struct net_part *p = &n->part[i];
+        const struct net_block *b = &n->block[p->block];
+        size_t part = (size_t)p->rows * (size_t)p->pad * sizeof *wide;
+        double most = p->role == NET_WEIGHTS ? 1.0 : (double)b->scale;
+        if (!is_layer(b) || p->role == NET_SCALES) {
+            assert_memory_equal(wide + p->at, narrow + p->at, part);
+            continue;
+        }
+        double of = squares_within(p, narrow, most);
+        assert_true(of > 0);
+        assert_true(p->rows * p->cols < 200 || fabs(of / (most * most) - 1.0 / 3) < 0.08);
+        assert_memory_not_equal(narrow + p->at, again + p->at, part);
+    }
+    free(wide);
+    free(narrow);
+    free(again);
+}
+
+static void a_narrow_start_is_uniform_in_layers_and_leaves_the_rest(void **state)
+{
+    struct net_block conv = { NET_CONV3, 20, .is_linear = true },
+                     dense = { NET_DENSE, 30, .is_linear = false },
+                     last = { NET_DENSE, 3, .is_linear = true },
+                     norm = { NET_BATCH_NORM, 20, .is_linear = false };
+    struct err err = { 0 };
+    struct net n;
+
+    (void)state;
+    for (int shape = 0; shape < SHAPES; shape++) {
+        problem_shape(&n, MANY, 2, 40, LAYER_MISH, (enum shape)shape);
+        starts_are_checked(&n);
+    }
+    net_begin(&n, 4, 4, 3);
+    assert_int_equal(net_add(&n, &conv, &err), 0);
+    assert_int_equal(net_add(&n, &norm, &err), 0);
+    assert_int_equal(net_add(&n, &dense, &err), 0);
+    assert_int_equal(net_add(&n, &last, &err), 0);
+    starts_are_checked(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_narrow_start_is_uniform_in_layers_and_leaves_the_rest),
         cmocka_unit_test(gradients_are_those_of_the_loss),
         cmocka_unit_test(gradients_of_a_network_with_dropout_are_those_of_its_loss),
         cmocka_unit_test(gradients_of_waves_and_members_are_those_of_the_loss),
