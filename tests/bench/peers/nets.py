@@ -2,31 +2,37 @@
 one processor and one thread. A network 50-128-64-2 for 5 epochs of 100,000 rows in batches of 256, with Adam; then a group
 of GROUP=32 such networks (EPOCHS_OF_GROUP=1 of them, to be done in minutes), beside PyTorch one by one and beside its vmap.
 
-Then SEEDS=5 of one network with the same hyperparameters on both sides (nets_torch.py, mode same): only how good they are is
-compared. PAIRS=5 of each; the peer runs in every mode of MODES (nets_torch.py), first once each, then only the fastest. `compile` runs
-only when it is named: it needs a C++ compiler and minutes. Ratios are of processor time; VOID as in peers.py."""
+Then how good they are, SEEDS=24 networks of each side for EPOCHS_OF_GROUP and for 5 epochs: `same` with the same start and
+hyperparameters on both sides (nets_torch.py, mode same), `best` with each side's own at the better learning rate.
+
+PAIRS=5 of what is timed; the peer runs in every mode of MODES (nets_torch.py), first once each, then only the fastest. `compile`
+runs only when it is named: it needs a C++ compiler and minutes. Ratios are of processor time; VOID as in peers.py. ONLY="one group
+vmap same best" picks some of the parts."""
 import json
 import os
 import statistics
 import subprocess
 import sys
 
+import numpy as np
+
 from peers import BUILT, HERE, make_data, mean, score
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 NETWORK = ["256", "128,64"]  # batch, hidden widths
-# Ours starts from weights that are divided by sqrt(fan-in) where they are used, which asks for a larger rate: for each side
-# the better of a few, by epochs. It falls along a cosine on both.
-RATES = {1: ("0.2", "0.012"), 5: ("0.06", "0.006")}
+# By epochs, for each side the best of several (docs/measurements/2026-11-24.md). Ours are larger because weights are divided by
+# sqrt(fan-in) where they are used. They fall along a cosine on both.
+RATES = {1: ("0.1", "0.012"), 5: ("0.06", "0.006")}
+PARTS = "one group vmap same best"
 
 
 def rates(epochs):
     return RATES.get(epochs, RATES[5])
 
 
-def run(command, cpu, seed):
+def run(command, cpu, seed, **environment):
     out = subprocess.run(["taskset", "-c", cpu, *command], check=True, stdout=subprocess.PIPE, text=True,
-                         env={**ENVIRONMENT, "SEED": str(seed)})
+                         env={**ENVIRONMENT, "SEED": str(seed), **environment})
     return json.loads(out.stdout.strip().splitlines()[-1])
 
 
@@ -63,35 +69,54 @@ def compare(folder, what, mode, group, epochs, pairs):
     line(f"PyTorch {mode}", other)
 
 
-def compare_quality(folder, epochs, seeds):
+def of_each(folder, networks):
+    """Scores of the predictions by every network that lie in peer.p one after another."""
+    y = np.fromfile(f"{folder}/test.y", np.float32) > .5
+    p = np.fromfile(f"{folder}/peer.p", np.float32).astype(float).reshape(networks, len(y))
+    own = np.maximum(np.where(y, p, 1 - p), 1e-7)
+    return [{"accuracy": np.mean((q > .5) == y), "logloss": -np.mean(np.log(o))} for q, o in zip(p, own)]
+
+
+def compare_quality(folder, mode, epochs, seeds):
     cpu = str(min(os.sched_getaffinity(0)))
     mine = [ours(folder, 1, epochs, cpu, s + 1) for s in range(seeds)]
-    other = [run([sys.executable, f"{HERE}/nets_torch.py", folder, "same", "1", str(epochs), NETWORK[0], rates(epochs)[0],
-                  NETWORK[1]], cpu, s + 1) | score(folder, "peer") for s in range(seeds)]
-    gain = [a["accuracy"] - b["accuracy"] for a, b in zip(mine, other)]
-    error = statistics.stdev(gain) / seeds ** .5 if seeds > 1 else float("nan")
-    print(f"the same hyperparameters, {epochs} epochs, {seeds} seeds: accuracy {statistics.mean(gain):+.4f} +- {error:.4f}")
+    got = run([sys.executable, f"{HERE}/nets_torch.py", folder, mode, str(seeds), str(epochs), NETWORK[0],
+               rates(epochs)[0 if mode == "same" else 1], NETWORK[1]], cpu, 1, ALL="1")
+    other = [{"cpu": got["cpu"] / seeds, "wall": got["wall"] / seeds, **one} for one in of_each(folder, seeds)]
+    gains = []
+    for what, sign in (("accuracy", 1), ("logloss", -1)):
+        a, b = [r[what] for r in mine], [r[what] for r in other]
+        error = ((statistics.variance(a) + statistics.variance(b)) / seeds) ** .5
+        gains.append(f"{what} better by {sign * (statistics.mean(a) - statistics.mean(b)):+.4f} +- {error:.4f}")
+    print(f"{'the same hyperparameters' if mode == 'same' else 'the better learning rate'}, {epochs} epochs, {seeds} seeds: "
+          f"{', '.join(gains)}")
     line("ours", mine)
-    line("PyTorch same", other)
+    line(f"PyTorch {mode}", other)
 
 
 def main():
     import torch
 
     pairs, group = int(os.environ.get("PAIRS", "5")), int(os.environ.get("GROUP", "32"))
-    epochs = int(os.environ.get("EPOCHS_OF_GROUP", "1"))
+    epochs, seeds = int(os.environ.get("EPOCHS_OF_GROUP", "1")), int(os.environ.get("SEEDS", "24"))
+    parts = (os.environ.get("ONLY") or PARTS).split()
     folder = make_data("100k")
     cpu = str(min(os.sched_getaffinity(0)))
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}")
-    once = {m: peer(folder, m, 1, 5, cpu, 1) for m in os.environ.get("MODES", "plain foreach fused").split()}
-    for mode, got in once.items():
-        line(f"PyTorch {mode}", [got])
-    best = min(once, key=lambda m: once[m]["cpu"])
-    compare(folder, "one network", best, 1, 5, pairs)
-    compare(folder, f"{group} networks", best, group, epochs, max(1, pairs // 2))
-    compare(folder, f"{group} networks", "vmap", group, epochs, max(1, pairs // 2))
-    for n in (epochs, 5):
-        compare_quality(folder, n, int(os.environ.get("SEEDS", "5")))
+    if "one" in parts or "group" in parts:
+        once = {m: peer(folder, m, 1, 5, cpu, 1) for m in os.environ.get("MODES", "plain foreach fused").split()}
+        for mode, got in once.items():
+            line(f"PyTorch {mode}", [got])
+        fastest = min(once, key=lambda m: once[m]["cpu"])
+    if "one" in parts:
+        compare(folder, "one network", fastest, 1, 5, pairs)
+    if "group" in parts:
+        compare(folder, f"{group} networks", fastest, group, epochs, max(1, pairs // 2))
+    if "vmap" in parts:
+        compare(folder, f"{group} networks", "vmap", group, epochs, max(1, pairs // 2))
+    for part, mode in (("same", "same"), ("best", "fused")):
+        for n in (epochs, 5) if part in parts else ():
+            compare_quality(folder, mode, n, seeds)
 
 
 if __name__ == "__main__":

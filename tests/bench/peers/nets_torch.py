@@ -1,8 +1,9 @@
 """The peer of nets.c: nets_torch.py DIR MODE GROUP EPOCHS BATCH RATE WIDTH[,WIDTH ...]. Trains a group of networks with PyTorch on
-one thread; prints one JSON line and leaves the predictions of the test rows by the first network in DIR/peer.p.
+one thread; prints one JSON line and leaves the predictions of the test rows by the first network, with ALL=1 by every one of them in
+turn, in DIR/peer.p.
 
 MODE: plain, foreach or fused (the form of Adam's step), compile (with fused Adam): one network after another; vmap: all of the
-group in one call (torch.func), Adam over the stacked parameters; same: one after another, with our start, one output, beta2 .95 and
+group in one call (torch.func), Adam over the stacked parameters; same: one after another, with one output, beta2 .95 and
 our rates (of weights RATE / sqrt(fan-in), because ours are divided by it where they are used; of biases RATE / 10). Rows are put in order once an epoch, batches are slices."""
 import copy
 import json
@@ -33,17 +34,6 @@ def network(inputs, widths):
     return nn.Sequential(*layers, nn.Linear(inputs, 2))
 
 
-def start_as_ours(net):
-    layers = [m for m in net if isinstance(m, nn.Linear)]
-    for m in layers:
-        nn.init.normal_(m.weight, std=m.in_features ** -.5)
-        nn.init.normal_(m.bias)
-    last = nn.Linear(layers[-1].in_features, 1)
-    nn.init.zeros_(last.weight)
-    nn.init.zeros_(last.bias)
-    net[-1] = last
-
-
 def adam_as_ours(net, rate):
     groups = []
     for m in net:
@@ -72,7 +62,7 @@ def batches(x, y, epochs, batch, optimizer):
 
 def train_one(net, x, y, mode, epochs, batch, rate):
     if mode == "same":
-        start_as_ours(net)
+        net[-1] = nn.Linear(net[-1].in_features, 1)
         y = y.to(torch.float32)
     optimizer = adam_as_ours(net, rate) if mode == "same" else adam(net.parameters(), rate, mode)
     loss = nn.BCEWithLogitsLoss() if mode == "same" else nn.CrossEntropyLoss()
@@ -127,9 +117,11 @@ def main():
     wall, cpu = time.monotonic(), time.process_time()
     train(nets, x, y, epochs)
     wall, cpu = time.monotonic() - wall, time.process_time() - cpu
-    with torch.no_grad():
-        z = nets[0](load(folder, "test")[0])
-        (z.sigmoid()[:, 0] if mode == "same" else z.softmax(1)[:, 1]).numpy().tofile(f"{folder}/peer.p")
+    rows = load(folder, "test")[0]
+    with torch.no_grad(), open(f"{folder}/peer.p", "wb") as f:
+        for net in nets if os.environ.get("ALL") else nets[:1]:
+            z = net(rows)
+            (z.sigmoid()[:, 0] if mode == "same" else z.softmax(1)[:, 1]).numpy().tofile(f)
     print(json.dumps({"cpu": cpu, "wall": wall}))
 
 
