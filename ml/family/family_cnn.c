@@ -171,7 +171,7 @@ static int cnn_choice_tasks(int i, int choice)
 }
 
 /* clang-format off */
-#define REST [CNN_RANKS] = 1, [CNN_DEVICES] = 1, [CNN_MOMENTUM] = 0.9, [CNN_BETA2] = 0.95
+#define REST [CNN_RANKS] = 1, [CNN_DEVICES] = 1, [CNN_MOMENTUM] = 0.9, [CNN_BETA2] = 0.95, [CNN_BIAS_RATE] = 0.1
 static const double cnn_first[][CNN_PARAMS] = {
 /*  blocks convs filters kernel pool dense act rate  decay dropout smooth batch epochs schedule augment; norm, residual: 0 */
     { 2,   1,    32,     0,     0,   128,  0,  0.06, 0.01, 0.2,    0.05,  64,   15,    1,       0, REST },

@@ -150,7 +150,8 @@ static void mlp_choose(double *params, int level, int64_t steps)
 }
 
 /* clang-format off */
-#define REST [MLP_NUMBERS] = 1, [MLP_RANKS] = 1, [MLP_DEVICES] = 1, [MLP_MOMENTUM] = 0.9, [MLP_BETA2] = 0.95
+#define REST [MLP_NUMBERS] = 1, [MLP_RANKS] = 1, [MLP_DEVICES] = 1, [MLP_MOMENTUM] = 0.9, [MLP_BETA2] = 0.95, \
+             [MLP_BIAS_RATE] = 0.1
 static const double mlp_first[][MLP_PARAMS] = {
 /*  layers width act embed members rate   decay dropout smooth batch epochs schedule */
     { 3,   64,   5,  1,    8,      0.05,  0.05, 0.15,   0.0,   64,   64,    0, REST },

@@ -38,6 +38,7 @@ static void cnn_recipe(const double *params, struct net_recipe *out)
                                 .epochs = (int64_t)params[CNN_EPOCHS],
                                 .ranks = net_ranks(params[CNN_RANKS], params[CNN_DEVICES]),
                                 .augment = (int)params[CNN_AUGMENT],
+                                .bias_rate = params[CNN_BIAS_RATE],
                                 .starts_narrow = (int)params[CNN_START] == 1 };
 }
 

@@ -26,6 +26,7 @@ static void mlp_recipe(const double *params, struct net_recipe *out)
                                 .optimizer = (enum optim_kind)(int)params[MLP_OPTIMIZER],
                                 .batch = (int64_t)params[MLP_BATCH],
                                 .epochs = (int64_t)params[MLP_EPOCHS],
+                                .bias_rate = params[MLP_BIAS_RATE],
                                 .starts_narrow = (int)params[MLP_START] == 1,
                                 .ranks = net_ranks(params[MLP_RANKS],
                                                    family_devices(&family_mlp, params)) };

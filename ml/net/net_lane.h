@@ -38,6 +38,7 @@ struct net_recipe {
     double
         warmup;  /* share of all epochs in which the rate rises from 0 to what the schedule says */
     double clip; /* largest length of a gradient */
+    double bias_rate;       /* share of the learning rate that biases have */
     double momentum, beta2; /* ml/math/optim_math.h: u and s */
     enum net_schedule schedule;
     enum optim_kind optimizer;

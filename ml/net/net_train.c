@@ -20,9 +20,8 @@
 #define EPS 1e-8
 /* Of a batch in the averages that follow it. */
 #define RUNNING_SHARE 0.1f
-/* Of the learning rate of the weights, from the same table: scales learn faster, biases slower. */
+/* Of the learning rate of the weights, from the same table: scales learn faster. */
 #define SCALES_RATE      6.0
-#define BIASES_RATE      0.1
 #define FREQUENCIES_RATE 0.1
 
 /* ---- batches ---- */
@@ -123,11 +122,9 @@ static float bias_fix(double beta, int64_t t)
 void net_step_plan(const struct net_lane *l, const struct lane *lane, int64_t batch,
                    struct net_step *out)
 {
-    static const double faster[] = {
-        [NET_WEIGHTS] = 1.0,        [NET_BIASES] = BIASES_RATE,
-        [NET_SCALES] = SCALES_RATE, [NET_FREQUENCIES] = FREQUENCIES_RATE,
-        [NET_ADAPTERS] = 1.0,       [NET_VECTORS] = 1.0
-    };
+    const double faster[] = { [NET_WEIGHTS] = 1.0,        [NET_BIASES] = l->recipe.bias_rate,
+                              [NET_SCALES] = SCALES_RATE, [NET_FREQUENCIES] = FREQUENCIES_RATE,
+                              [NET_ADAPTERS] = 1.0,       [NET_VECTORS] = 1.0 };
     double u =
         ((double)lane->steps_done + (double)batch / (double)l->batches) / (double)l->recipe.epochs;
     double rate = net_rate_at(&l->recipe, u), fall = net_late_fall(u);

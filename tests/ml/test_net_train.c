@@ -246,9 +246,49 @@ static void patience_is_what_was_asked_for(void **state)
     assert_int_equal(plan.cap, EPOCHS);
 }
 
+/* How far the biases of the first hidden layer moved, on average, in the one step that the lane made. */
+static double biases_moved(const struct rig *r, double bias_rate)
+{
+    double p[FAMILY_MAX_PARAMS], sum = 0;
+
+    small(p, OPTIM_ADAM);
+    p[MLP_DECAY] = 0;
+    p[MLP_SCHEDULE] = NET_CONSTANT;
+    p[MLP_BATCH] = ROWS;
+    p[MLP_BIAS_RATE] = bias_rate;
+    p[MLP_START] = 1; /* wide: the last layer is 0, and nothing below it has a gradient */
+    struct lane l = rig_lane(r, "mlp", p, 0, 1);
+    const struct net_lane *n = l.state;
+    float *w = malloc((size_t)n->head.net.size * sizeof *w);
+    const struct net_block *b = n->head.net.block;
+    assert_non_null(w);
+    assert_int_equal(n->batches, 1);
+    net_start_narrow(&n->head.net, n->seed, w);
+    while (b->kind != NET_DENSE)
+        b++;
+    for (int i = 0; i < b->units; i++)
+        sum += fabs((double)n->now[b->at_bias + i] - (double)w[b->at_bias + i]) / b->units;
+    free(w);
+    rig_lane_close("mlp", &l);
+    return sum;
+}
+
+static void biases_move_at_their_share_of_the_rate(void **state)
+{
+    struct rig *r = numbers();
+
+    (void)state;
+    assert_true(biases_moved(r, 0) == 0);
+    double some = biases_moved(r, 0.1), all = biases_moved(r, 1);
+    assert_true(some > 0);
+    assert_float_equal(all / some, 10, 1e-3);
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(biases_move_at_their_share_of_the_rate),
         cmocka_unit_test(every_optimizer_learns_a_small_table),
         cmocka_unit_test(every_optimizer_resumes_with_the_same_bits),
         cmocka_unit_test(parts_of_a_batch_make_the_gradient_of_the_whole),
