@@ -131,7 +131,7 @@ int main(int argc, char **argv)
                                         .rate = strtod(argv[5], NULL),
                                         .momentum = 0.9,
                                         .beta2 = 0.95,
-                                        .bias_rate = 1.0,
+                                        .bias_rate = 0.3,
                                         .schedule = NET_COSINE,
                                         .starts_narrow = true }; /* as the peer's */
     widths_read(argv[6]);

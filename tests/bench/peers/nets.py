@@ -22,7 +22,7 @@ ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 NETWORK = ["256", "128,64"]  # batch, hidden widths
 # By epochs, for each side the best of several (docs/measurements/2026-11-24.md). Ours are larger because weights are divided by
 # sqrt(fan-in) where they are used. They fall along a cosine on both.
-RATES = {1: ("0.1", "0.012"), 5: ("0.06", "0.006")}
+RATES = {1: ("0.12", "0.012"), 5: ("0.06", "0.006")}
 PARTS = "one group vmap same best"
 
 

@@ -4,7 +4,7 @@ turn, in DIR/peer.p.
 
 MODE: plain, foreach or fused (the form of Adam's step), compile (with fused Adam): one network after another; vmap: all of the
 group in one call (torch.func), Adam over the stacked parameters; same: one after another, with one output, beta2 .95 and
-our rates (of weights RATE / sqrt(fan-in), because ours are divided by it where they are used; of biases RATE). Rows are put in order once an epoch, batches are slices."""
+our rates (of weights RATE / sqrt(fan-in), because ours are divided by it where they are used; of biases .3 RATE). Rows are put in order once an epoch, batches are slices."""
 import copy
 import json
 import math
@@ -38,7 +38,7 @@ def adam_as_ours(net, rate):
     groups = []
     for m in net:
         if isinstance(m, nn.Linear):
-            groups += [{"params": [m.weight], "lr": rate * m.in_features ** -.5}, {"params": [m.bias], "lr": rate}]
+            groups += [{"params": [m.weight], "lr": rate * m.in_features ** -.5}, {"params": [m.bias], "lr": .3 * rate}]
     return torch.optim.Adam(groups, betas=(.9, .95), fused=True)
 
 
