@@ -1,7 +1,7 @@
 """The step of a small convolutional network beside PyTorch: 28 x 28 pixels, two blocks of 3 x 3 convolutions with 16 and 32 filters,
 ReLU and pooling of 2 x 2, a dense layer of 128, ten classes; batches of 64 and of 256, forward, backward and Adam, from rows in
 memory to the trained network. The same 12,800 generated images on both sides, in turn, each in a process of its own on one
-processor and one thread.
+processor and one thread. ONLY=64 or ONLY=256 picks one batch.
 
 The peer runs in every mode of MODES (cnn_torch.py) once for each batch, then PAIRS=5 times in the fastest. `compile` and
 `compile_last` need a C++ compiler; what cannot run is said and left out. Ratios are of processor time; VOID as in peers.py."""
@@ -70,7 +70,8 @@ def main():
 
     folder = make_data("images")
     print(f"PyTorch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}, oneDNN {torch.backends.mkldnn.is_available()}")
-    for batch in RATES:
+    only = os.environ.get("ONLY", "").split()
+    for batch in [b for b in RATES if not only or str(b) in only]:
         compare(folder, batch, int(os.environ.get("PAIRS", "5")))
 
 
