@@ -199,14 +199,16 @@ static void linear_choose(double *params, int level, int64_t steps)
 
 static const double *linear_portfolio(int i)
 {
-    /* concrete: RMSE 8.54 where standardised columns gave 10.45; of twelve tables nine were better */
+    /* Row 1: sparse counts, 300 columns, AUC .957 where row 0 has .925. Row 2: concrete, RMSE 8.54
+     * where standardised columns gave 10.45; of twelve tables nine were better. Where a trial takes
+     * long, columns are many, and then which of them count matters more than their scale. */
     static const double first[][LINEAR_PARAMS] = {
         { [LINEAR_C] = 1e4, [LINEAR_L1_RATIO] = 0.5, [LINEAR_ALPHA] = 1e-4 },
+        { [LINEAR_C] = 1e4, [LINEAR_PENALTY] = 1, [LINEAR_L1_RATIO] = 0.5, [LINEAR_ALPHA] = 1e-4 },
         { [LINEAR_C] = 1e4,
           [LINEAR_L1_RATIO] = 0.5,
           [LINEAR_ALPHA] = 1e-4,
           [LINEAR_PREP_SCALE] = 1 },
-        { [LINEAR_C] = 1e4, [LINEAR_PENALTY] = 1, [LINEAR_L1_RATIO] = 0.5, [LINEAR_ALPHA] = 1e-4 },
     };
 
     return i >= 0 && i < (int)ARRAY_LEN(first) ? first[i] : NULL;
