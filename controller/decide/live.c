@@ -17,6 +17,7 @@
 #include "controller/decide/confirm.h"
 #include "controller/decide/propose.h"
 #include "controller/decide/share.h"
+#include "controller/decide/stage.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
@@ -152,7 +153,7 @@ int live_create(struct study *st, struct actions *out, struct err *err)
                            ladder_levels(&st->problem, c.family), err);
     if (to < 0)
         return -1;
-    create(out, &c, source, to);
+    create(out, &c, source, source == SRC_FIRST ? stage_first(st, &c, to) : to);
     return 1;
 }
 

@@ -18,6 +18,7 @@
 #include "controller/decide/script.h"
 #include "controller/decide/searchers.h"
 #include "controller/decide/share.h"
+#include "controller/decide/stage.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/objective.h"
 #include "controller/state/trial.h"
@@ -348,9 +349,8 @@ int propose_report(struct study *st, int64_t number, enum obs_state state, int l
     enum trial_source source = (enum trial_source)trial_mem(st, number)->source;
 
     if (source == SRC_FIRST || source == SRC_CONFIRM) {
-        *out = state == OBS_RUNNING
-                   ? (struct sched_decision){ SCHED_RUN_TO, trial_mem(st, number)->max_level }
-                   : (struct sched_decision){ SCHED_DONE, 0 };
+        *out = state == OBS_RUNNING ? stage_next(st, number, score)
+                                    : (struct sched_decision){ SCHED_DONE, 0 };
         return 0;
     }
     const struct family *f;

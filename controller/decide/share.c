@@ -19,6 +19,10 @@
  * one DEAR_SHARE-th is judged by what it has. The weights are shares of time: a
  * family that is behind gets little, and the leader most, because what ships is most likely its. */
 enum { EARLY_SHARE = 8, DEAR_SHARE = 4, WEIGHT_LEADS = 40, WEIGHT_OPEN = 10, WEIGHT_BEHIND = 1 };
+/* After LEAST_TRIES, a family that is behind by what it has is early only while its trials together
+ * take at most one TRAIL_SHARE-th of the whole time: eight first trials of forests took a fifth of 10 s
+ * where boosting led by far. */
+enum { LEAST_TRIES = 2, TRAIL_SHARE = 20 };
 /* Standard errors that are added to what a family may reach. */
 static const double ERRORS = 2;
 /* A family that had this many times its share does not go on from a rung. */
@@ -168,18 +172,31 @@ static bool is_behind(const struct study *st, const struct shares *s, struct sha
     return isnan(f->first) || f->first < leader->first;
 }
 
+/* Whether a family that is behind has had the time that its first trials may take. The lead family
+ * has all of them, because its first guesses may learn noise. */
+static bool has_had_its_chance(const struct study *st, const struct shares *s, int family)
+{
+    const struct share_family *f = &s->of[family];
+    double all = (double)s->left_us + (double)s->spent_us;
+
+    return !st->families[family]->is_lead && f->tries - f->n_open >= LEAST_TRIES &&
+           ((double)f->spent_us + cost_of(f)) * TRAIL_SHARE > all;
+}
+
 static enum share_state judge(const struct study *st, const struct shares *s, int family,
                               struct share_family *f)
 {
     double share = cost_of(f) / (double)MAX(s->left_us, 1);
+    bool trails = s->leader && family != s->leader && is_behind(st, s, f);
+    bool is_over = trails && has_had_its_chance(st, s, family);
 
-    if (f->tries < SHARE_EARLY && share * EARLY_SHARE <= 1)
+    if (f->tries < SHARE_EARLY && share * EARLY_SHARE <= 1 && !is_over)
         return SHARE_IS_EARLY;
     if (family == s->leader)
         return SHARE_LEADS;
     /* One guess or two are no reason to give a family up, unless another one is too dear. */
-    bool is_judged = f->tries - f->n_open >= SHARE_EARLY || share * DEAR_SHARE > 1;
-    return s->leader && is_behind(st, s, f) && is_judged ? SHARE_BEHIND : SHARE_OPEN;
+    bool is_judged = f->tries - f->n_open >= SHARE_EARLY || share * DEAR_SHARE > 1 || is_over;
+    return trails && is_judged ? SHARE_BEHIND : SHARE_OPEN;
 }
 
 void share_make(const struct study *st, struct shares *out)
@@ -194,11 +211,27 @@ void share_make(const struct study *st, struct shares *out)
     for (int i = 1; i < st->n_families; i++) {
         struct share_family *f = &out->of[i];
         take_half(st, f, i);
+        out->spent_us += f->spent_us;
         if (f->best_number && (!out->leader || f->best > out->of[out->leader].best))
             out->leader = i;
     }
     for (int i = 1; i < st->n_families; i++)
         out->of[i].state = judge(st, out, i, &out->of[i]);
+}
+
+/* ---- networks in parts ---- */
+
+double share_part_won(const struct study *st, double score)
+{
+    int64_t base = honest_baseline(st);
+    double least = base ? study_gain(st, st->trials[base - 1].first_score) : (double)NAN;
+    double won = study_gain(st, score) - least, best = (double)NAN;
+    struct shares s;
+
+    share_make(st, &s);
+    for (int i = 1; i < st->n_families; i++)
+        best = fmax(best, s.of[i].first);
+    return isnan(won) || isnan(best) || best <= least ? 1 : won / (best - least);
 }
 
 /* ---- choosing ---- */

@@ -9,7 +9,8 @@
  * not trials, and the bound has the standard error of the difference on top.
  *
  *   early    it had fewer than SHARE_EARLY trials, and they are cheap beside the time left: first
- *            configurations are guesses, and a family is not judged by its first guess
+ *            configurations are guesses, and a family is not judged by its first guess; but one that
+ *            trails has at most a twentieth of the time for them after the second
  *   leads    it has the best score
  *   open     it may still pass the leader
  *   behind   it cannot, by the bound; it gets a small share in case the bound was wrong
@@ -38,7 +39,8 @@ struct share_family {
 };
 struct shares {
     struct share_family of[STUDY_MAX_FAMILIES + 1]; /* by place in study.families; [0] is unused */
-    int64_t left_us; /* device time that is left; INT64_MAX = no limit */
+    int64_t left_us;  /* device time that is left; INT64_MAX = no limit */
+    int64_t spent_us; /* by all families */
     int leader;      /* 0 = none yet */
 };
 
@@ -51,6 +53,9 @@ int share_next(struct study *st, struct actions *out);
 /* Families whose trials should not go on to higher levels now, as bits by place in study.families:
  * those that are behind, and those that have had much more time than is theirs. */
 uint64_t share_held(const struct study *st);
+/* What a trial with this score on the first fold has won over the baseline there, as a part of what
+ * the best trial has won; 1 where that is unknown. */
+double share_part_won(const struct study *st, double score);
 /* One sentence on why a family is in its state. */
 void share_why(const struct study *st, const struct shares *s, int family, char *out, size_t size);
 
