@@ -14,6 +14,7 @@
 #include "controller/problem/config.h"
 #include "controller/problem/ladder.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -21,7 +22,12 @@ enum {
     SCRIPT_MAX = 20000,
     /* A first trial may take so many times the time of a fold that is aimed at. */
     OVER_FOLD = 2,
-    TURNS = 5
+    TURNS = 5,
+    /* A first trial that costs more than SLOW_US by its formula is preceded by a quick one of at most
+     * QUICK_US, or a QUICK_SHARE-th of the time. */
+    SLOW_US = 2000000,
+    QUICK_US = 500000,
+    QUICK_SHARE = 20
 };
 
 struct script {
@@ -110,14 +116,53 @@ static int turn_of(const struct study *st, const struct config *c)
                : 4;
 }
 
+/* The parameter that bounds the length of a fit: rounds, trees or epochs; -1 = none. */
+static int length_of(const struct family *f)
+{
+    for (int i = 0; i < f->n_params; i++) {
+        if (f->params[i].axis == FA_FREE && f->params[i].kind == FP_INT)
+            return i;
+    }
+    return -1;
+}
+
+/* A search with a limit in time should have a model soon that is better than the baseline. Where its
+ * first trial takes long, as boosting does with some hundred classes, the same configuration with
+ * fewer rounds, trees or epochs goes before it. Otherwise a search of one such family may deliver
+ * nothing on a machine that is loaded: what it has when it is cut arrives too late. Where a spec says
+ * something of the family's parameters, it says what may be tried. */
+static void add_quick(struct script *s, const struct study *st, int family)
+{
+    struct config c = st->space.first[family];
+    int length = length_of(c.family), folds = st->problem.shape.folds;
+    int64_t most = MIN(QUICK_US, st->spec.budget_time_ms * 1000 / QUICK_SHARE);
+
+    if (!st->spec.budget_time_ms || st->is_deterministic || length < 0 ||
+        !st->space.is_plain[family])
+        return;
+    int levels = ladder_levels(&st->problem, c.family);
+    if (budget_fold_us(st, &c, levels) * folds <= SLOW_US)
+        return;
+    double *v = &c.params[length], least = c.family->params[length].hard_lo;
+    while (budget_fold_us(st, &c, levels) * folds > most && floor(*v / 2) >= least)
+        *v = floor(*v / 2);
+    script_add(s, &c, SRC_FIRST);
+}
+
 static void add_firsts(struct script *s, const struct study *st)
 {
+    bool is_first = true;
+
     for (int turn = 0; turn < TURNS; turn++) {
         for (int i = 0; i < st->space.n_families; i++) {
             const struct config *c = &st->space.first[i];
 
-            if (turn_of(st, c) == turn)
-                script_add(s, c, runs_to_top(st, c) ? SRC_FIRST : SRC_SCRIPT);
+            if (turn_of(st, c) != turn)
+                continue;
+            if (is_first)
+                add_quick(s, st, i);
+            is_first = false;
+            script_add(s, c, runs_to_top(st, c) ? SRC_FIRST : SRC_SCRIPT);
         }
     }
 }

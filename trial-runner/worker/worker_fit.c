@@ -23,13 +23,15 @@
 /* FIRST_SLICE_US: the first slice; later ones are as long as the trial has worked, up to slice_ms.
  * PROGRESS_FIRST_US: when the first progress message comes, which shows quickly that work goes on.
  * SOON_US: `soon` is sent when about so much work is left, the way of a message and a fetch.
- * SHORT_US: after a trial shorter than this, `soon` is sent when the next one begins. */
+ * SHORT_US: after a trial shorter than this, `soon` is sent when the next one begins.
+ * SHIP_FREE_US: the part of making a model for which the controller's reserve is enough. */
 enum {
     FIRST_SLICE_US = 30000,
     PROGRESS_EVERY_US = 1000000,
     PROGRESS_FIRST_US = 200000,
     SOON_US = 400000,
-    SHORT_US = 400000
+    SHORT_US = 400000,
+    SHIP_FREE_US = 200000
 };
 /* The model must stay below ARTIFACT_BUF_MAX. It is checked between slices against MODEL_MAX,
  * because no slice adds a sixteenth. A model file above ARTIFACT_HELD_MAX waits on disk for its
@@ -215,8 +217,18 @@ static int ship(struct worker *w, struct job *j, struct err *err)
     return 0;
 }
 
+/* What making a model takes on this machine as it is loaded now. */
+static void note_ship(struct worker *w, const struct job *j, int64_t took_us)
+{
+    int64_t study = j->run->grant.study;
+
+    w->ship_us = w->ship_study == study ? MAX(w->ship_us, took_us) : took_us;
+    w->ship_study = study;
+}
+
 void worker_fit_ask(struct worker *w, struct job *j)
 {
+    int64_t from_us = worker_now_us(w);
     bool is_final = j->cut || j->to >= fit_trial_levels(j->fit);
     struct fit_result *r = mem_zalloc(sizeof *r);
     struct err err = { 0 };
@@ -231,6 +243,8 @@ void worker_fit_ask(struct worker *w, struct job *j)
     if (!j->link)
         worker_soon(w);
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
+    if (is_final)
+        note_ship(w, j, worker_now_us(w) - from_us);
     worker_memory_log(w, j, r);
     is_told = is_told && dataset_unchanged(w->datasets, j->data, &err) == 0;
     if (!is_told) {
@@ -337,13 +351,25 @@ static bool is_too_large(const struct job *j)
     return fit_trial_file_bytes(j->fit) > (int64_t)MODEL_MAX || FAULT(name);
 }
 
+/* When the trial must end, in microseconds of the monotonic clock. The controller keeps a second for
+ * the model at the end; where models of this study took longer here, as with some hundred classes on
+ * a machine that is loaded, a trial that has worked for longer than that ends earlier by it, because
+ * its model would arrive too late and be lost. */
+static int64_t cut_us(const struct worker *w, const struct job *j)
+{
+    bool is_long = w->ship_study == j->run->grant.study && w->ship_us > SHIP_FREE_US &&
+                   j->work_us > w->ship_us;
+
+    return j->deadline_ms * 1000 - (is_long ? w->ship_us - SHIP_FREE_US : 0);
+}
+
 /* True if a limit is exceeded; then the job has ended or asked. */
 static bool is_over(struct worker *w, struct job *j)
 {
     const struct msg_grant *g = &j->run->grant;
     char text[160], a[32], b[32];
 
-    if (j->deadline_ms > 0 && worker_now_us(w) >= j->deadline_ms * 1000) {
+    if (j->deadline_ms > 0 && worker_now_us(w) >= cut_us(w, j)) {
         cut(w, j, TR_BUDGET, "the study's time ended before its first result");
         return true;
     }
@@ -389,7 +415,7 @@ static int64_t slice_end(const struct worker *w, struct job *j, int64_t now)
     end = MIN(end, now + MAX(w->checkpoint_ms * 1000 - j->unsaved_us, 1000));
     if (g->trial_time_ms > 0)
         end = MIN(end, now + MAX(g->trial_time_ms * 1000 - j->work_us, 0));
-    return j->deadline_ms > 0 ? MIN(end, j->deadline_ms * 1000) : end;
+    return j->deadline_ms > 0 ? MIN(end, cut_us(w, j)) : end;
 }
 
 static bool hoards(const struct job *j)

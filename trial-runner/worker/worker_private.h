@@ -112,6 +112,8 @@ struct worker {
     int64_t idle_us;   /* since when nothing is computed */
     bool said_soon;    /* `soon` was sent since the last run came */
     bool was_short;    /* the last trial took less time than a message takes to the controller */
+    int64_t ship_us;   /* the longest that a trial of study `ship_study` took to score and write */
+    int64_t ship_study;
 };
 
 /* worker.c */
