@@ -351,11 +351,7 @@ static bool is_too_large(const struct job *j)
     return fit_trial_file_bytes(j->fit) > (int64_t)MODEL_MAX || FAULT(name);
 }
 
-/* When the trial must end, in microseconds of the monotonic clock. The controller keeps a second for
- * the model at the end; where models of this study took longer here, as with some hundred classes on
- * a machine that is loaded, a trial that has worked for longer than that ends earlier by it, because
- * its model would arrive too late and be lost. */
-static int64_t cut_us(const struct worker *w, const struct job *j)
+int64_t worker_fit_cut_us(const struct worker *w, const struct job *j)
 {
     bool is_long = w->ship_study == j->run->grant.study && w->ship_us > SHIP_FREE_US &&
                    j->work_us > w->ship_us;
@@ -369,7 +365,7 @@ static bool is_over(struct worker *w, struct job *j)
     const struct msg_grant *g = &j->run->grant;
     char text[160], a[32], b[32];
 
-    if (j->deadline_ms > 0 && worker_now_us(w) >= cut_us(w, j)) {
+    if (j->deadline_ms > 0 && worker_now_us(w) >= worker_fit_cut_us(w, j)) {
         cut(w, j, TR_BUDGET, "the study's time ended before its first result");
         return true;
     }
@@ -415,7 +411,7 @@ static int64_t slice_end(const struct worker *w, struct job *j, int64_t now)
     end = MIN(end, now + MAX(w->checkpoint_ms * 1000 - j->unsaved_us, 1000));
     if (g->trial_time_ms > 0)
         end = MIN(end, now + MAX(g->trial_time_ms * 1000 - j->work_us, 0));
-    return j->deadline_ms > 0 ? MIN(end, cut_us(w, j)) : end;
+    return j->deadline_ms > 0 ? MIN(end, worker_fit_cut_us(w, j)) : end;
 }
 
 static bool hoards(const struct job *j)

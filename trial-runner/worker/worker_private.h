@@ -154,6 +154,11 @@ void worker_fit_fail(struct worker *w, struct job *j, const struct err *err);
 void worker_fit_ask(struct worker *w, struct job *j);
 /* Saves a checkpoint and sends it as an event of this type. */
 int worker_fit_save(struct worker *w, struct job *j, enum msg_type type);
+/* When a trial with a deadline must end, in microseconds of the monotonic clock. The controller keeps
+ * a second for the model at the end; where models of this study took longer here, as with some hundred
+ * classes on a machine that is loaded, a trial that has worked for longer than that ends earlier by it,
+ * because its model would arrive too late and be lost. */
+int64_t worker_fit_cut_us(const struct worker *w, const struct job *j);
 enum trial_reason worker_fit_reason(const struct err *err); /* whose fault the error is */
 void worker_fit_mind(struct worker *w, struct job *j); /* after a slice: progress, checkpoint */
 
