@@ -41,7 +41,7 @@ struct shares {
     struct share_family of[STUDY_MAX_FAMILIES + 1]; /* by place in study.families; [0] is unused */
     int64_t left_us;  /* device time that is left; INT64_MAX = no limit */
     int64_t spent_us; /* by all families */
-    int leader;      /* 0 = none yet */
+    int leader;       /* 0 = none yet */
 };
 
 /* Whether families of this study share its time by these rules. */
