@@ -289,7 +289,9 @@ uint64_t share_held(const struct study *st)
     }
     for (int i = 1; i < st->n_families && i < 64; i++) {
         bool is_over = s.of[i].state == SHARE_BEHIND || load_of(st, &s, i) > least * OVER_SHARE;
-        if (is_over && s.leader)
+        /* What leads most likely ships, and its best trials wait at their rungs: on 120 rows networks
+         * had nine tenths of the time, but 5 of 19 that reached the last rung became whole. */
+        if (is_over && s.leader && i != s.leader)
             held |= UINT64_C(1) << i;
     }
     return held;

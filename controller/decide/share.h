@@ -51,7 +51,8 @@ void share_make(const struct study *st, struct shares *out);
  * `out` what became of a family since the last time it was asked. */
 int share_next(struct study *st, struct actions *out);
 /* Families whose trials should not go on to higher levels now, as bits by place in study.families:
- * those that are behind, and those that have had much more time than is theirs. */
+ * those that are behind, and those that have had much more time than is theirs, but never the one
+ * that leads. */
 uint64_t share_held(const struct study *st);
 /* What a trial with this score on the first fold has won over the baseline there, as a part of what
  * the best trial has won; 1 where that is unknown. */
