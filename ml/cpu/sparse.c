@@ -5,50 +5,123 @@
 
 #include <string.h>
 
-/* gcc makes 16 scalars of a loop over the columns here. */
-typedef float wide __attribute__((vector_size(SPARSE_WIDE * 4), aligned(4), may_alias));
+/* gcc makes scalars of a loop over the columns here. Sums are in halves, because it keeps no wider
+ * vector in registers from one entry to the next. */
+typedef float whole __attribute__((vector_size(SPARSE_WIDE * 4), aligned(4), may_alias));
+typedef float half __attribute__((vector_size(SPARSE_HALF * 4), aligned(4), may_alias));
 
-SIMD_BODY void times_body(const struct sparse *a, const float *b, int64_t b_stride, float *out,
-                          int64_t out_stride)
-{
-    for (int64_t i = 0; i < a->rows; i++) {
-        float sum[SPARSE_WIDE] = { 0 };
-        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++) {
-            const float *from = b + a->col[e] * b_stride;
-            float v = a->value[e];
-            for (int c = 0; c < SPARSE_WIDE; c++)
-                sum[c] += v * from[c];
-        }
-        memcpy(out + i * out_stride, sum, sizeof sum);
+/* The sum of n entries goes to `out`. */
+#define SUM_OF(place)                                                             \
+    static inline __attribute__((always_inline)) void sum_of_##place(             \
+        const place *at, const float *value, int64_t n, int wide, const float *b, \
+        int64_t b_stride, float *out)                                             \
+    {                                                                             \
+        half low = { 0 }, high = { 0 };                                           \
+        for (int64_t e = 0; e < n; e++) {                                         \
+            const float *from = b + at[e] * b_stride;                             \
+            low += value[e] * *(const half *)from;                                \
+            if (wide == SPARSE_WIDE)                                              \
+                high += value[e] * *(const half *)(from + SPARSE_HALF);           \
+        }                                                                         \
+        *(half *)out = low;                                                       \
+        if (wide == SPARSE_WIDE)                                                  \
+            *(half *)(out + SPARSE_HALF) = high;                                  \
     }
+SUM_OF(uint16_t)
+SUM_OF(uint32_t)
+
+SIMD_BODY void times_of(const struct sparse *a, const int wide, const float *b, int64_t b_stride,
+                        float *out, int64_t out_stride)
+{
+    for (int64_t i = 0; i < a->rows; i++)
+        sum_of_uint16_t(a->col + a->start[i], a->value + a->start[i], a->start[i + 1] - a->start[i],
+                        wide, b, b_stride, out + i * out_stride);
+}
+SIMD_BODY void times_body(const struct sparse *a, int wide, const float *b, int64_t b_stride,
+                          float *out, int64_t out_stride)
+{
+    if (wide == SPARSE_WIDE)
+        times_of(a, SPARSE_WIDE, b, b_stride, out, out_stride);
+    else
+        times_of(a, SPARSE_HALF, b, b_stride, out, out_stride);
 }
 SIMD_KERNEL_STATIC(times,
-                   (const struct sparse *a, const float *b, int64_t b_stride, float *out,
+                   (const struct sparse *a, int wide, const float *b, int64_t b_stride, float *out,
                     int64_t out_stride),
-                   (a, b, b_stride, out, out_stride))
+                   (a, wide, b, b_stride, out, out_stride))
 
-SIMD_BODY void transposed_body(const struct sparse *a, const float *b, int64_t b_stride, float *out,
-                               int64_t out_stride)
+SIMD_BODY void columns_of(const struct sparse_columns *a, const int wide, const float *b,
+                          int64_t b_stride, float *out, int64_t out_stride)
 {
-    for (int64_t i = 0; i < a->rows; i++) {
-        wide x = *(const wide *)(b + i * b_stride);
+    for (int64_t j = 0; j < a->cols; j++)
+        sum_of_uint32_t(a->row + a->start[j], a->value + a->start[j], a->start[j + 1] - a->start[j],
+                        wide, b, b_stride, out + j * out_stride);
+}
+SIMD_BODY void columns_body(const struct sparse_columns *a, int wide, const float *b,
+                            int64_t b_stride, float *out, int64_t out_stride)
+{
+    if (wide == SPARSE_WIDE)
+        columns_of(a, SPARSE_WIDE, b, b_stride, out, out_stride);
+    else
+        columns_of(a, SPARSE_HALF, b, b_stride, out, out_stride);
+}
+SIMD_KERNEL_STATIC(columns,
+                   (const struct sparse_columns *a, int wide, const float *b, int64_t b_stride,
+                    float *out, int64_t out_stride),
+                   (a, wide, b, b_stride, out, out_stride))
+
+SIMD_BODY void transposed_body(const struct sparse *a, int wide, const float *b, int64_t b_stride,
+                               float *out, int64_t out_stride)
+{
+    for (int64_t i = 0; i < a->rows && wide == SPARSE_WIDE; i++) {
+        whole x = *(const whole *)(b + i * b_stride);
         for (int64_t e = a->start[i]; e < a->start[i + 1]; e++)
-            *(wide *)(out + a->col[e] * out_stride) += a->value[e] * x;
+            *(whole *)(out + a->col[e] * out_stride) += a->value[e] * x;
+    }
+    for (int64_t i = 0; i < a->rows && wide == SPARSE_HALF; i++) {
+        half x = *(const half *)(b + i * b_stride);
+        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++)
+            *(half *)(out + a->col[e] * out_stride) += a->value[e] * x;
     }
 }
 SIMD_KERNEL_STATIC(transposed,
-                   (const struct sparse *a, const float *b, int64_t b_stride, float *out,
+                   (const struct sparse *a, int wide, const float *b, int64_t b_stride, float *out,
                     int64_t out_stride),
-                   (a, b, b_stride, out, out_stride))
+                   (a, wide, b, b_stride, out, out_stride))
 
-void sparse_times(const struct sparse *a, const float *b, int64_t b_stride, float *out,
-                  int64_t out_stride)
+void sparse_columns_fill(const struct sparse *a, int64_t *start, uint32_t *row, float *value)
 {
-    times(a, b, b_stride, out, out_stride);
+    memset(start, 0, ((size_t)a->cols + 1) * sizeof *start);
+    for (int64_t e = 0; e < a->start[a->rows]; e++)
+        start[a->col[e] + 1]++;
+    for (int j = 0; j < a->cols; j++)
+        start[j + 1] += start[j];
+    for (int64_t i = 0; i < a->rows; i++) {
+        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++) {
+            int64_t to = start[a->col[e]]++;
+            row[to] = (uint32_t)i;
+            value[to] = a->value[e];
+        }
+    }
+    /* each start has become the next one's */
+    memmove(start + 1, start, (size_t)a->cols * sizeof *start);
+    start[0] = 0;
 }
 
-void sparse_transposed_times(const struct sparse *a, const float *b, int64_t b_stride, float *out,
-                             int64_t out_stride)
+void sparse_times(const struct sparse *a, int wide, const float *b, int64_t b_stride, float *out,
+                  int64_t out_stride)
 {
-    transposed(a, b, b_stride, out, out_stride);
+    times(a, wide, b, b_stride, out, out_stride);
+}
+
+void sparse_transposed_times(const struct sparse *a, int wide, const float *b, int64_t b_stride,
+                             float *out, int64_t out_stride)
+{
+    transposed(a, wide, b, b_stride, out, out_stride);
+}
+
+void sparse_columns_times(const struct sparse_columns *a, int wide, const float *b,
+                          int64_t b_stride, float *out, int64_t out_stride)
+{
+    columns(a, wide, b, b_stride, out, out_stride);
 }

@@ -1,4 +1,4 @@
-/* sparse.h - products of a sparse matrix with SPARSE_WIDE columns at a time.
+/* sparse.h - products of a sparse matrix with 16 or 8 columns at a time.
  *
  * Sums run over the entries in their order, in single precision and without fused multiply-add, and
  * the columns of the dense side do not meet each other: every instruction set gives the same bits.
@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-enum { SPARSE_WIDE = 16 };
+enum { SPARSE_WIDE = 16, SPARSE_HALF = 8 };
 
 /* Row i has the entries start[i] .. start[i + 1] - 1. */
 struct sparse {
@@ -19,12 +19,28 @@ struct sparse {
     const float *value;
 };
 
+/* The same matrix column by column, rows ascending: column j has the entries start[j] .. start[j + 1]
+ * - 1. Sums over the rows of a column then stay in registers, which takes a third of the time. */
+struct sparse_columns {
+    int cols;
+    const int64_t *start; /* [cols + 1] */
+    const uint32_t *row;
+    const float *value;
+};
+/* Fills start, row and value from the rows. */
+void sparse_columns_fill(const struct sparse *a, int64_t *start, uint32_t *row, float *value);
+
+/* wide below: how many columns the dense side has, SPARSE_WIDE or SPARSE_HALF. */
+
 /* out(i, c) = sum over j of a(i, j) b(j, c). b: [cols][b_stride], out: [rows][out_stride]; both
- * strides are at least SPARSE_WIDE floats. */
-void sparse_times(const struct sparse *a, const float *b, int64_t b_stride, float *out,
+ * strides are at least `wide` floats. */
+void sparse_times(const struct sparse *a, int wide, const float *b, int64_t b_stride, float *out,
                   int64_t out_stride);
 /* out(j, c) += sum over i of a(i, j) b(i, c). b: [rows][b_stride], out: [cols][out_stride]. */
-void sparse_transposed_times(const struct sparse *a, const float *b, int64_t b_stride, float *out,
-                             int64_t out_stride);
+void sparse_transposed_times(const struct sparse *a, int wide, const float *b, int64_t b_stride,
+                             float *out, int64_t out_stride);
+/* out(j, c) = sum over i of a(i, j) b(i, c): the same bits, where out was 0. */
+void sparse_columns_times(const struct sparse_columns *a, int wide, const float *b,
+                          int64_t b_stride, float *out, int64_t out_stride);
 
 #endif

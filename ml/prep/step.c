@@ -124,6 +124,17 @@ static void texts_share(const struct step_fit *in, struct prep *p, const struct 
     }
 }
 
+struct texts step_texts_read(const struct step_fit *in)
+{
+    const struct frame_col *c = &in->spec->frame->cols[in->col[0]];
+    struct texts texts = { .levels = c->levels, .n_levels = c->n_levels };
+    bool is_read = in->lexicon && in->lexicon->levels == c->levels;
+
+    if (in->lexicon && (is_read || lexicon_make(c->levels, c->n_levels, in->lexicon)))
+        texts.read = in->lexicon;
+    return texts;
+}
+
 /* Fits one step on the columns that `in` names. */
 static int step_put(const struct step_fit *in, struct prep *p, const struct step_ops *ops,
                     struct err *err)
@@ -148,9 +159,11 @@ static int step_put(const struct step_fit *in, struct prep *p, const struct step
 }
 
 static int step_try(const struct prep_spec *spec, struct prep *p, const struct step_ops *ops,
-                    int col, struct err *err)
+                    int col, struct lexicon *lexicon, struct err *err)
 {
-    const struct step_fit in = { .spec = spec, .n_cols = 1, .col = { col }, .prep = p };
+    const struct step_fit in = {
+        .spec = spec, .n_cols = 1, .col = { col }, .prep = p, .lexicon = lexicon
+    };
 
     return step_put(&in, p, ops, err);
 }
@@ -299,22 +312,31 @@ static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct e
     return rc;
 }
 
+/* All steps of one column alone. */
+static int column_fit(const struct prep_spec *spec, struct prep *p, int col, struct err *err)
+{
+    const struct frame_col *c = &spec->frame->cols[col];
+    struct lexicon lexicon = { 0 };
+    int rc = 0;
+
+    for (size_t k = 0; k < ARRAY_LEN(tried) && rc == 0; k++) {
+        if (c->type == tried[k].type && c->kind == tried[k].kind)
+            rc = step_try(spec, p, tried[k].ops, col, &lexicon, err);
+    }
+    if (rc == 0 && step_is_wordy(c, spec->frame->rows)) {
+        rc = step_try(spec, p, &step_words, col, &lexicon, err);
+        if (rc == 0)
+            rc = step_try(spec, p, &step_text, col, &lexicon, err);
+    }
+    lexicon_fini(&lexicon);
+    return rc;
+}
+
 /* Steps of columns, of dates, and of levels. */
 static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
-    const struct frame *f = spec->frame;
-
-    for (int i = 0; i < f->n_cols; i++) {
-        const struct frame_col *c = &f->cols[i];
-        if (is_skipped(spec, i))
-            continue;
-        for (size_t k = 0; k < ARRAY_LEN(tried); k++) {
-            if (c->type == tried[k].type && c->kind == tried[k].kind &&
-                step_try(spec, p, tried[k].ops, i, err) < 0)
-                return -1;
-        }
-        if (step_is_wordy(c, f->rows) && (step_try(spec, p, &step_words, i, err) < 0 ||
-                                          step_try(spec, p, &step_text, i, err) < 0))
+    for (int i = 0; i < spec->frame->n_cols; i++) {
+        if (!is_skipped(spec, i) && column_fit(spec, p, i, err) < 0)
             return -1;
     }
     if (between_dates(spec, p, err) < 0 || parts_fit(spec, p, err) < 0)

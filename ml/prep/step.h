@@ -14,6 +14,7 @@
 #include "ml/prep/prep_private.h"
 #include "ml/prep/step_ops.h"
 #include "ml/text/code.h"
+#include "ml/text/lexicon.h"
 
 /* What a step is fitted to. */
 struct step_fit {
@@ -28,6 +29,8 @@ struct step_fit {
     struct code_part part;
     /* the preparation so far: its plain inputs are fitted */
     const struct prep *prep;
+    /* of steps on texts: room for the column's texts, which the first of them reads; NULL = none */
+    struct lexicon *lexicon;
 };
 
 /* A step as a view reads it: where its columns are, and what `open` made. */
@@ -50,6 +53,10 @@ bool step_codes_are_names(const struct prep_spec *spec, int col);
 const struct step_ops *step_find(const char *word);
 /* Fits all steps that the columns call for and appends them to the preparation. */
 int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err);
+
+/* The texts of the column that `in` names, read once for all steps on it where they are not too
+ * many. */
+struct texts step_texts_read(const struct step_fit *in);
 
 /* ---- what steps read; source: 0 or 1 ---- */
 

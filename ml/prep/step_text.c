@@ -1,8 +1,10 @@
 /* step_text.c - the step that turns texts into numbers without the target: their length and shape,
  * and their topics (ml/text/shape.h, topics.h).
  *
- * A view makes one row of values for each distinct text of the table, when values are first asked
- * for: views of folds copy these inputs and never ask. Called through step.c. */
+ * There is one row of values for each distinct text of a table. Those of the table that is fitted
+ * are kept in the state where they are not too many, for all views of it; else a view makes its own
+ * when values are first asked for: views of folds copy these inputs and never ask. Called through
+ * step.c. */
 #include "base/mem.h"
 #include "ml/prep/step.h"
 #include "ml/prep/step_column.h"
@@ -19,16 +21,37 @@
  * to .003 of AUC on no table of five and won up to .009. */
 enum { TOPICS = 16, TOPICS_OF_ALL = 64, TOPICS_LEAST = 2 };
 
+/* KEPT: bytes of values in the states of a table. */
+enum { KEPT_BYTES = 32 << 20 };
+
+/* Of the texts of one table. */
+struct text_values {
+    float *shape;    /* [levels][SHAPE_PARTS] */
+    int16_t *topics; /* [levels][dims] */
+};
+
 struct text_state {
     struct topics topics; /* dims 0 = none */
+    /* the texts that it was fitted on, and their values; NULL = not kept, or from a file */
+    const char *const *fitted;
+    struct text_values values;
 };
+
+static void values_clear(struct text_values *v)
+{
+    mem_try_free(v->shape);
+    mem_try_free(v->topics);
+    *v = (struct text_values){ 0 };
+}
 
 static void state_free(struct prep_step *s)
 {
     struct text_state *t = s->state;
 
-    if (t)
+    if (t) {
         topics_fini(&t->topics);
+        values_clear(&t->values);
+    }
     mem_free(t);
     s->state = NULL;
 }
@@ -42,25 +65,58 @@ static void part_name(const struct prep_step *s, int part, char out[STEP_NAME])
         snprintf(out, STEP_NAME, "topic %d", part - SHAPE_PARTS + 1);
 }
 
-static int topics_wanted(const struct prep_spec *spec)
+static int text_columns(const struct prep_spec *spec)
 {
     int texts = 0;
 
     for (int i = 0; i < spec->frame->n_cols; i++)
         texts += spec->frame->cols[i].kind == FRAME_TEXT;
-    return MAX(MIN(TOPICS, TOPICS_OF_ALL / MAX(texts, 1)), TOPICS_LEAST);
+    return MAX(texts, 1);
+}
+
+static int topics_wanted(const struct prep_spec *spec)
+{
+    return MAX(MIN(TOPICS, TOPICS_OF_ALL / text_columns(spec)), TOPICS_LEAST);
+}
+
+/* The values of all texts; where there is no memory for them, none. */
+static bool values_make(const struct topics *t, const struct texts *from, struct text_values *out)
+{
+    size_t n = (size_t)from->n_levels, dims = (size_t)t->dims;
+
+    out->shape = mem_try_alloc((n * SHAPE_PARTS + 1) * sizeof *out->shape);
+    out->topics = mem_try_alloc((n * dims + 1) * sizeof *out->topics);
+    if (!out->shape || !out->topics || (dims > 0 && topics_texts(t, from, out->topics, NULL) < 0)) {
+        values_clear(out);
+        return false;
+    }
+    for (size_t l = 0; l < n; l++)
+        shape_of(from->levels[l], strlen(from->levels[l]), out->shape + l * SHAPE_PARTS);
+    return true;
+}
+
+/* Keeps the values of the texts that the step is fitted on. */
+static void values_keep(const struct prep_spec *spec, const struct texts *from,
+                        struct text_state *t)
+{
+    int64_t bytes =
+        SHAPE_PARTS * (int64_t)sizeof(float) + t->topics.dims * (int64_t)sizeof(int16_t);
+
+    if (bytes * from->n_levels * text_columns(spec) <= KEPT_BYTES &&
+        values_make(&t->topics, from, &t->values))
+        t->fitted = from->levels;
 }
 
 static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
 {
-    const struct frame_col *c = &in->spec->frame->cols[in->col[0]];
+    const struct texts texts = step_texts_read(in);
     struct text_state *t = mem_zalloc(sizeof *t);
     int64_t *rows = step_level_rows(in->spec, in->col[0], err);
-    int rc =
-        rows ? topics_fit(c->levels, c->n_levels, rows, topics_wanted(in->spec), &t->topics, err)
-             : -1;
+    int rc = rows ? topics_fit(&texts, rows, topics_wanted(in->spec), &t->topics, err) : -1;
 
     mem_try_free(rows);
+    if (rc >= 0)
+        values_keep(in->spec, &texts, t);
     s->state = t;
     s->n_parts = SHAPE_PARTS + t->topics.dims;
     if (rc < 0)
@@ -73,8 +129,7 @@ static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
 struct text_open {
     pthread_mutex_t lock;
     bool is_made;
-    float *shape;    /* [levels][SHAPE_PARTS] */
-    int16_t *topics; /* [levels][dims] */
+    struct text_values made;
 };
 
 static int view_open(struct step_view *v, struct err *err)
@@ -87,42 +142,15 @@ static int view_open(struct step_view *v, struct err *err)
     return 0;
 }
 
-static void open_clear(struct text_open *o)
-{
-    mem_try_free(o->shape);
-    mem_try_free(o->topics);
-    o->shape = NULL;
-    o->topics = NULL;
-}
-
 static void view_close(struct step_view *v)
 {
     struct text_open *o = v->open;
 
     if (!o)
         return;
-    open_clear(o);
+    values_clear(&o->made);
     pthread_mutex_destroy(&o->lock);
     mem_free(o);
-}
-
-/* Makes the values of all texts of the table; where there is no memory for them, none. */
-static void make(const struct step_view *v, struct text_open *o)
-{
-    const struct text_state *t = v->step->state;
-    const char *const *texts = NULL;
-    size_t n = (size_t)step_texts(v, 0, &texts), dims = (size_t)t->topics.dims;
-
-    o->is_made = true;
-    o->shape = mem_try_alloc((n * SHAPE_PARTS + 1) * sizeof *o->shape);
-    o->topics = mem_try_alloc((n * dims + 1) * sizeof *o->topics);
-    if (!o->shape || !o->topics ||
-        (dims > 0 && topics_texts(&t->topics, texts, (int)n, o->topics, NULL) < 0)) {
-        open_clear(o);
-        return;
-    }
-    for (size_t l = 0; l < n; l++)
-        shape_of(texts[l], strlen(texts[l]), o->shape + l * SHAPE_PARTS);
 }
 
 /* The value of one text, where there is no memory for those of all. */
@@ -134,34 +162,48 @@ static double one_value(const struct text_state *t, const char *text, int part)
     shape_of(text, strlen(text), shape);
     if (part < SHAPE_PARTS)
         return (double)shape[part];
-    if (topics_texts(&t->topics, &text, 1, topics, NULL) < 0)
+    if (topics_texts(&t->topics, &(struct texts){ &text, 1, NULL }, topics, NULL) < 0)
         return (double)NAN;
     return (double)topics[part - SHAPE_PARTS] / TOPICS_ONE;
+}
+
+/* The values of the view's texts; no shape = there is no memory for them. */
+static const struct text_values *values_of(const struct step_view *v)
+{
+    const struct text_state *t = v->step->state;
+    struct text_open *o = v->open;
+    struct texts texts = { .read = NULL };
+
+    texts.n_levels = step_texts(v, 0, &texts.levels);
+    if (texts.levels && texts.levels == t->fitted)
+        return &t->values;
+    pthread_mutex_lock(&o->lock);
+    if (!o->is_made)
+        (void)values_make(&t->topics, &texts, &o->made);
+    o->is_made = true;
+    pthread_mutex_unlock(&o->lock);
+    return &o->made;
 }
 
 static void values(const struct step_view *v, int part, int64_t from, int64_t n, double *out)
 {
     const struct text_state *t = v->step->state;
-    struct text_open *o = v->open;
+    const struct text_values *of = values_of(v);
     const char *const *texts = NULL;
     int32_t code[PREP_BLOCK];
 
     (void)step_texts(v, 0, &texts);
     step_codes_of(v, 0, from, n, code);
-    pthread_mutex_lock(&o->lock);
-    if (!o->is_made)
-        make(v, o);
-    pthread_mutex_unlock(&o->lock);
     for (int64_t i = 0; i < n; i++) {
         int64_t l = code[i];
         if (l < 0)
             out[i] = (double)NAN;
-        else if (!o->shape)
+        else if (!of->shape)
             out[i] = one_value(t, texts[l], part);
         else if (part < SHAPE_PARTS)
-            out[i] = (double)o->shape[l * SHAPE_PARTS + part];
+            out[i] = (double)of->shape[l * SHAPE_PARTS + part];
         else
-            out[i] = (double)o->topics[l * t->topics.dims + part - SHAPE_PARTS] / TOPICS_ONE;
+            out[i] = (double)of->topics[l * t->topics.dims + part - SHAPE_PARTS] / TOPICS_ONE;
     }
 }
 

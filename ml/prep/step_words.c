@@ -94,8 +94,7 @@ static struct score_rows rows_of(const struct frame *f, int col, const int32_t *
 {
     const struct frame_col *c = &f->cols[col];
 
-    return (struct score_rows){ .levels = c->levels,
-                                .n_levels = c->n_levels,
+    return (struct score_rows){ .texts = { .levels = c->levels, .n_levels = c->n_levels },
                                 .rows = f->rows,
                                 .code = code,
                                 .use = use,
@@ -141,7 +140,9 @@ static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
     t->is_list = c->kind == FRAME_LIST;
     if (t->is_list)
         step_list_sep(c->note, sep);
-    const struct score_rows rows = rows_of(spec->frame, in->col[0], code, spec->target, spec->use);
+    struct score_rows rows = rows_of(spec->frame, in->col[0], code, spec->target, spec->use);
+    if (!t->is_list)
+        rows.texts = step_texts_read(in);
     int rc = score_fit(sep, &rows, cache_share(spec->frame), &t->score, err);
     mem_try_free(code);
     s->n_parts = t->score.n_outputs;
@@ -171,7 +172,7 @@ static void fold_digest(const struct score_rows *in, uint8_t of[SHA256_BYTES])
     int n = 0;
 
     sha256_init(&h);
-    sha256_add(&h, &in->levels, sizeof in->levels);
+    sha256_add(&h, &in->texts.levels, sizeof in->texts.levels);
     for (int64_t i = 0; i < in->rows; i++) {
         bool is_used = !in->use || in->use[i];
         block[n++] = is_used ? in->part[i] : -1;

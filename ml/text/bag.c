@@ -1,99 +1,36 @@
 /* bag.c - see bag.h. */
-#include "ml/text/bag.h"
-
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "ml/math/fmath.h"
+#include "ml/text/bag_private.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { HALF = BAG_BUCKETS / 2 };
-
 /* Texts of 16 words then have length 1, as by TF-IDF, and suit the same penalties. */
 static const float PRESENCE = 0.25F;
 
-/* The bucket of feature i of a text. */
-static uint32_t bucket_of(const struct words *w, int i)
-{
-    return (w->hash[i] & (HALF - 1)) + (i < w->n_words ? 0 : HALF);
-}
-
-/* How many rows have each bucket. */
-struct counts {
-    uint32_t *rows; /* [BAG_BUCKETS] */
-    uint32_t *last; /* [BAG_BUCKETS] the text that had it last, + 1 */
-    uint64_t *met;  /* [BAG_BUCKETS / 64] a bit for each bucket that any text has */
-};
-
-static int counts_init(struct counts *c, int64_t n, struct err *err)
-{
-    c->rows = mem_try_zalloc(BAG_BUCKETS * sizeof *c->rows);
-    c->last = mem_try_zalloc(BAG_BUCKETS * sizeof *c->last);
-    c->met = mem_try_zalloc(BAG_BUCKETS / 64 * sizeof *c->met);
-    return c->rows && c->last && c->met
-               ? 0
-               : err_set(err, ERR_NOMEM, "no memory to count the words of %lld texts",
-                         (long long)n);
-}
-
-static void counts_fini(struct counts *c)
-{
-    mem_try_free(c->rows);
-    mem_try_free(c->last);
-    mem_try_free(c->met);
-}
-
-/* rows[bucket] += the rows whose text has a feature of the bucket. */
-static void count_rows(const struct words_rule *rule, const struct bag_text *texts, int64_t n,
-                       struct counts *c)
-{
-    struct words w = { 0 };
-
-    for (int64_t t = 0; t < n; t++) {
-        words_read(rule, texts[t].text, strlen(texts[t].text), &w);
-        for (int i = 0; i < w.n; i++) {
-            uint32_t b = bucket_of(&w, i);
-            if (c->last[b] == (uint32_t)t + 1)
-                continue;
-            c->rows[b] += (uint32_t)texts[t].rows;
-            c->last[b] = (uint32_t)t + 1;
-            c->met[b / 64] |= 1ull << b % 64;
-        }
-    }
-    words_fini(&w);
-}
-
-/* Buckets of [from, from + HALF) that at least `least` rows have, `least` > 0. Their numbers go to
- * `out`, ascending, unless that is NULL. */
-static int64_t buckets_with(const struct counts *c, int from, int64_t least, uint32_t *out)
+static int64_t buckets_with(const struct bag_counts *c, int half, int64_t least)
 {
     int64_t n = 0;
 
-    for (int at = from / 64; at < (from + HALF) / 64; at++) {
-        for (uint64_t met = c->met[at]; met; met &= met - 1) {
-            uint32_t b = (uint32_t)at * 64 + (uint32_t)__builtin_ctzll(met);
-            if (c->rows[b] < least)
-                continue;
-            if (out)
-                out[n] = b;
-            n++;
-        }
-    }
+    for (int64_t i = 0; i < c->n[half]; i++)
+        n += c->list[half][i].rows >= least;
     return n;
 }
 
-/* The fewest rows that a bucket of [from, from + HALF) must have so that at most `most` are kept.
- */
-static int64_t least_rows(const struct counts *c, int from, int64_t most)
+/* The fewest rows that a bucket of a half must have so that at most `most` are kept. */
+static int64_t least_rows(const struct bag_counts *c, int half, int64_t most)
 {
-    int64_t lo = BAG_LEAST_ROWS, hi = (int64_t)UINT32_MAX + 1;
+    int64_t lo = BAG_LEAST_ROWS, hi = lo;
 
-    if (buckets_with(c, from, lo, NULL) <= most)
+    if (buckets_with(c, half, lo) <= most)
         return lo;
+    for (int64_t i = 0; i < c->n[half]; i++)
+        hi = MAX(hi, (int64_t)c->list[half][i].rows + 1);
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (buckets_with(c, from, mid, NULL) <= most)
+        if (buckets_with(c, half, mid) <= most)
             hi = mid;
         else
             lo = mid + 1;
@@ -134,39 +71,40 @@ static bool is_counted(const struct bag *b)
     return *b->rule.sep || b->rule.presence;
 }
 
-static void keep(struct bag *b, const struct counts *c, int64_t total, int most)
+static void keep(struct bag *b, const struct bag_counts *c, int64_t total, int most)
 {
-    for (int from = 0; from < (b->rule.letters ? BAG_BUCKETS : HALF); from += HALF) {
-        int64_t n = buckets_with(c, from, least_rows(c, from, most), b->bucket + b->n_kept);
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t rows = c->rows[b->bucket[b->n_kept]];
+    for (int half = 0; half < (b->rule.letters ? 2 : 1); half++) {
+        int64_t least = least_rows(c, half, most);
+        for (int64_t i = 0; i < c->n[half]; i++) {
+            uint32_t rows = c->list[half][i].rows;
+            if (rows < least)
+                continue;
             double share = (1.0 + (double)total) / (1.0 + (double)rows);
+            b->bucket[b->n_kept] = c->list[half][i].bucket;
             b->idf[b->n_kept++] = is_counted(b) ? 1 : (float)(1.0 + fm_log_d(share));
         }
-        if (from == 0)
+        if (half == 0)
             b->n_words = b->n_kept;
     }
 }
 
-int bag_fit(const struct words_rule *rule, const struct bag_text *texts, int64_t n, int most,
-            struct bag *out, struct err *err)
+int bag_fit(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
+            int64_t n, int most, struct bag *out, struct err *err)
 {
-    struct counts counts;
+    struct bag_counts counts;
     int64_t total = 0;
-    int rc = -1;
 
     CHECK(most <= BAG_MOST_KEPT);
     *out = (struct bag){ .rule = *rule };
-    if (counts_init(&counts, n, err) == 0) {
-        for (int64_t t = 0; t < n; t++)
-            total += texts[t].rows;
-        count_rows(rule, texts, n, &counts);
-        out->bucket = mem_array((size_t)most, sizeof *out->bucket);
-        out->idf = mem_array((size_t)most, sizeof *out->idf);
-        keep(out, &counts, total, rule->letters ? most / 2 : most);
-        rc = bag_slots(out, err);
-    }
-    counts_fini(&counts);
+    if (bag_count(rule, from, texts, n, &counts, err) < 0)
+        return -1;
+    for (int64_t t = 0; t < n; t++)
+        total += texts[t].rows;
+    out->bucket = mem_array((size_t)most, sizeof *out->bucket);
+    out->idf = mem_array((size_t)most, sizeof *out->idf);
+    keep(out, &counts, total, rule->letters ? most / 2 : most);
+    bag_counts_fini(&counts);
+    int rc = bag_slots(out, err);
     if (rc < 0)
         bag_fini(out);
     return rc;
@@ -183,13 +121,53 @@ void bag_fini(struct bag *b)
 
 /* ---- one text ---- */
 
-int bag_room_init(struct bag_room *r, struct err *err)
+/* The place of a bucket in the bag. */
+static uint16_t place_of(const struct bag *b, uint32_t bucket)
 {
-    *r = (struct bag_room){ 0 };
+    uint32_t s = slot_of(b, bucket);
+
+    return b->slot[s] == 0 ? BAG_NOWHERE : b->slot_at[s];
+}
+
+/* The places of the n-grams of all words, those that have one. */
+static int grams_find(struct bag_room *r, const struct lexicon *l)
+{
+    uint16_t *place = mem_try_alloc(((size_t)l->n_grams + 1) * sizeof *place);
+    uint32_t n = 0;
+
+    r->gram = mem_try_alloc(((size_t)l->gram_at[l->n_words] + 1) * sizeof *r->gram);
+    r->gram_at = mem_try_zalloc(((size_t)l->n_words + 1) * sizeof *r->gram_at);
+    for (uint32_t g = 0; g < l->n_grams && place; g++)
+        place[g] = place_of(r->bag, bag_bucket(l->gram_hash[g], true));
+    for (uint32_t w = 0; w < l->n_words && place && r->gram && r->gram_at; w++) {
+        for (uint32_t g = l->gram_at[w]; g < l->gram_at[w + 1]; g++) {
+            r->gram[n] = place[l->gram[g]];
+            n += r->gram[n] != BAG_NOWHERE;
+        }
+        r->gram_at[w + 1] = n;
+    }
+    mem_try_free(place);
+    return place && r->gram && r->gram_at ? 0 : -1;
+}
+
+static int places_find(struct bag_room *r)
+{
+    const struct lexicon *l = r->from->read;
+
+    r->word = mem_try_alloc(((size_t)l->n_words + 1) * sizeof *r->word);
+    for (uint32_t w = 0; w < l->n_words && r->word; w++)
+        r->word[w] = place_of(r->bag, bag_bucket(words_single(l->hash[w]), false));
+    return r->word && (!r->bag->rule.letters || grams_find(r, l) == 0) ? 0 : -1;
+}
+
+int bag_room_init(struct bag_room *r, const struct bag *b, const struct texts *from,
+                  struct err *err)
+{
+    *r = (struct bag_room){ .bag = b, .from = from };
     r->count = mem_try_zalloc(BAG_MOST_KEPT * sizeof *r->count);
     r->col = mem_try_alloc(BAG_MOST_KEPT * sizeof *r->col);
     r->value = mem_try_alloc(BAG_MOST_KEPT * sizeof *r->value);
-    if (r->count && r->col && r->value)
+    if (r->count && r->col && r->value && (!bag_is_read(&b->rule, from) || places_find(r) == 0))
         return 0;
     bag_room_fini(r);
     return err_set(err, ERR_NOMEM, "no memory to read texts");
@@ -201,6 +179,9 @@ void bag_room_fini(struct bag_room *r)
     mem_try_free(r->count);
     mem_try_free(r->col);
     mem_try_free(r->value);
+    mem_try_free(r->word);
+    mem_try_free(r->gram);
+    mem_try_free(r->gram_at);
     *r = (struct bag_room){ 0 };
 }
 
@@ -224,20 +205,49 @@ static double frequency(int t)
     return t < (int)ARRAY_LEN(small) ? small[t] : 1.0 + fm_log_d((double)t);
 }
 
-void bag_read(const struct bag *b, struct bag_room *r, const char *text)
+static inline void place_count(struct bag_room *r, uint16_t at)
 {
+    if (at != BAG_NOWHERE && r->count[at]++ == 0)
+        r->col[r->n++] = at;
+}
+
+/* The features of a text that was read before, in the order of words_read. */
+static void read_again(struct bag_room *r, int level)
+{
+    const struct lexicon *l = r->from->read;
+    int64_t first = l->start[level], end = l->start[level + 1];
+
+    for (int64_t at = first; at < end; at++) {
+        place_count(r, r->word[l->word[at]]);
+        if (r->bag->rule.pairs && at > first)
+            place_count(r, place_of(r->bag, bag_bucket(words_pair(l->hash[l->word[at - 1]],
+                                                                  l->hash[l->word[at]]),
+                                                       false)));
+    }
+    for (int64_t at = first; at < end && r->gram; at++) {
+        uint32_t w = l->word[at];
+        for (uint32_t g = r->gram_at[w]; g < r->gram_at[w + 1]; g++)
+            place_count(r, r->gram[g]);
+    }
+}
+
+static void read_anew(struct bag_room *r, const char *text)
+{
+    words_read(&r->bag->rule, text, strlen(text), &r->words);
+    for (int i = 0; i < r->words.n; i++)
+        place_count(r, place_of(r->bag, bag_bucket(r->words.hash[i], i >= r->words.n_words)));
+}
+
+void bag_read(struct bag_room *r, int level)
+{
+    const struct bag *b = r->bag;
     int words = 0;
 
-    words_read(&b->rule, text, strlen(text), &r->words);
     r->n = 0;
-    for (int i = 0; i < r->words.n; i++) {
-        uint32_t s = slot_of(b, bucket_of(&r->words, i));
-        if (b->slot[s] == 0)
-            continue;
-        uint16_t at = b->slot_at[s];
-        if (r->count[at]++ == 0)
-            r->col[r->n++] = at;
-    }
+    if (r->word)
+        read_again(r, level);
+    else
+        read_anew(r, r->from->levels[level]);
     for (int i = 0; i < r->n; i++) {
         uint16_t at = r->col[i];
         words += at < b->n_words;
@@ -301,9 +311,9 @@ static int load_kept(struct view *in, struct bag *b, struct err *err)
         if (view_u32(in, &b->bucket[i], err) < 0 || view_f32(in, &b->idf[i], err) < 0)
             return -1;
         if (b->bucket[i] >= BAG_BUCKETS || (i > 0 && b->bucket[i] <= b->bucket[i - 1]) ||
-            !(b->idf[i] >= 1 && b->idf[i] < 100) || (!b->rule.letters && b->bucket[i] >= HALF))
+            !(b->idf[i] >= 1 && b->idf[i] < 100) || (!b->rule.letters && b->bucket[i] >= BAG_HALF))
             return broken(err);
-        b->n_words += b->bucket[i] < HALF;
+        b->n_words += b->bucket[i] < BAG_HALF;
     }
     return bag_slots(b, err);
 }

@@ -12,7 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "ml/text/words.h"
+#include "ml/text/lexicon.h"
 
 #include <stdint.h>
 
@@ -30,33 +30,41 @@ struct bag {
     uint32_t mask; /* slots - 1 */
 };
 
-/* One text with how many training rows have it. */
+/* One text of a column with how many training rows have it. */
 struct bag_text {
-    const char *text;
+    int32_t level;
     int64_t rows;
 };
 
-/* Room to read texts one after the other; one for each thread. */
+/* Room to read texts of a column one after the other; one for each thread. */
 struct bag_room {
+    const struct bag *bag;
+    const struct texts *from;
     struct words words;
     uint16_t *count; /* [BAG_MOST_KEPT], 0 between calls */
     uint16_t *col;   /* of the row last read */
     float *value;
     int n;
-    int cap;
+    /* Where the texts were read before: the place of each word in the bag, BAG_NOWHERE = it has none;
+     * the n-grams of word w that have one are at gram[gram_at[w]] .. gram[gram_at[w + 1] - 1]. */
+    uint16_t *word, *gram;
+    uint32_t *gram_at;
 };
+enum { BAG_NOWHERE = UINT16_MAX };
 
 /* most: how many buckets may be kept, up to BAG_MOST_KEPT; letter n-grams may be half of them. */
-int bag_fit(const struct words_rule *rule, const struct bag_text *texts, int64_t n, int most,
-            struct bag *out, struct err *err);
+int bag_fit(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
+            int64_t n, int most, struct bag *out, struct err *err);
 void bag_fini(struct bag *b);
 int bag_save(const struct bag *b, struct buf *out, struct err *err);
 /* The bytes may come from a stranger. */
 int bag_load(struct view *in, struct bag *out, struct err *err);
 
-int bag_room_init(struct bag_room *r, struct err *err);
+/* The bag and the texts are borrowed. */
+int bag_room_init(struct bag_room *r, const struct bag *b, const struct texts *from,
+                  struct err *err);
 void bag_room_fini(struct bag_room *r);
-/* Reads one text into r->col, r->value and r->n. */
-void bag_read(const struct bag *b, struct bag_room *r, const char *text);
+/* Reads one of the texts into r->col, r->value and r->n. */
+void bag_read(struct bag_room *r, int level);
 
 #endif

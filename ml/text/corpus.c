@@ -34,10 +34,9 @@ static int room_for(struct corpus *c, int n, struct err *err)
     return 0;
 }
 
-static int read_level(struct corpus *c, const struct bag *bag, struct bag_room *room,
-                      const char *text, int level, struct err *err)
+static int read_level(struct corpus *c, struct bag_room *room, int level, struct err *err)
 {
-    bag_read(bag, room, text);
+    bag_read(room, level);
     if (room_for(c, room->n, err) < 0)
         return -1;
     if (room->n > 0) {
@@ -52,16 +51,17 @@ static int read_level(struct corpus *c, const struct bag *bag, struct bag_room *
     return 0;
 }
 
-int corpus_make(const struct bag *bag, const char *const *levels, int n_levels, const int64_t *rows,
-                int step, struct corpus *out, struct err *err)
+int corpus_make(const struct bag *bag, const struct texts *from, const int64_t *rows, int step,
+                struct corpus *out, struct err *err)
 {
+    int n_levels = from->n_levels;
     struct bag_room room;
     int rc = 0, seen = 0;
 
     *out = (struct corpus){ .x.cols = bag->n_kept };
     out->x.start = mem_try_zalloc(((size_t)n_levels / (size_t)step + 2) * sizeof *out->x.start);
     out->level = mem_try_alloc(((size_t)n_levels / (size_t)step + 2) * sizeof *out->level);
-    if (bag_room_init(&room, err) < 0) {
+    if (bag_room_init(&room, bag, from, err) < 0) {
         corpus_fini(out);
         return -1;
     }
@@ -69,7 +69,7 @@ int corpus_make(const struct bag *bag, const char *const *levels, int n_levels, 
         rc = err_set(err, ERR_NOMEM, "no memory for %d texts", n_levels);
     for (int l = 0; l < n_levels && rc == 0; l++) {
         if ((!rows || rows[l] > 0) && seen++ % step == 0)
-            rc = read_level(out, bag, &room, levels[l], l, err);
+            rc = read_level(out, &room, l, err);
     }
     bag_room_fini(&room);
     if (rc < 0)
@@ -84,6 +84,33 @@ void corpus_fini(struct corpus *c)
     mem_try_free((void *)(uintptr_t)c->x.value);
     mem_try_free(c->level);
     *c = (struct corpus){ 0 };
+}
+
+void corpus_columns(const struct corpus *c, struct sparse_columns *out)
+{
+    size_t n = (size_t)c->entries + 1;
+
+    *out = (struct sparse_columns){ .cols = c->x.cols };
+    if (c->entries > CORPUS_MOST_COLUMNS)
+        return;
+    int64_t *start = mem_try_alloc(((size_t)c->x.cols + 1) * sizeof *start);
+    uint32_t *row = mem_try_alloc(n * sizeof *row);
+    float *value = mem_try_alloc(n * sizeof *value);
+    out->start = start;
+    out->row = row;
+    out->value = value;
+    if (start && row && value)
+        sparse_columns_fill(&c->x, start, row, value);
+    else
+        corpus_columns_fini(out);
+}
+
+void corpus_columns_fini(struct sparse_columns *c)
+{
+    mem_try_free((void *)(uintptr_t)c->start);
+    mem_try_free((void *)(uintptr_t)c->row);
+    mem_try_free((void *)(uintptr_t)c->value);
+    *c = (struct sparse_columns){ 0 };
 }
 
 int64_t corpus_bytes(const struct corpus *c)

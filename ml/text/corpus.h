@@ -9,6 +9,8 @@
 /* A sample is made so that it stays below both: about 36 MB for the entries, 26 MB for the vectors
  * of ridge.c. */
 enum { CORPUS_MOST_TEXTS = 100000, CORPUS_MOST_ENTRIES = 6000000 };
+/* so many entries are copied column by column: 24 MB */
+enum { CORPUS_MOST_COLUMNS = 3000000 };
 
 struct corpus {
     struct sparse x; /* [n texts] rows; its arrays belong to the corpus */
@@ -19,9 +21,13 @@ struct corpus {
 
 /* The levels that stand `step` apart from the first on, of those with rows[level] > 0; rows NULL =
  * of all. */
-int corpus_make(const struct bag *bag, const char *const *levels, int n_levels, const int64_t *rows,
-                int step, struct corpus *out, struct err *err);
+int corpus_make(const struct bag *bag, const struct texts *from, const int64_t *rows, int step,
+                struct corpus *out, struct err *err);
 void corpus_fini(struct corpus *c);
+/* The matrix column by column, or zeros where there are too many entries or there is no memory;
+ * products back then take the rows. */
+void corpus_columns(const struct corpus *c, struct sparse_columns *out);
+void corpus_columns_fini(struct sparse_columns *c);
 int64_t corpus_bytes(const struct corpus *c);
 
 #endif

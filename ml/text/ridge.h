@@ -1,4 +1,4 @@
-/* ridge.h - ridge regression on sparse rows, up to SPARSE_WIDE fits at once.
+/* ridge.h - ridge regression on sparse rows, SPARSE_WIDE or SPARSE_HALF fits at once.
  *
  * The fits share the rows and differ in weights, targets and penalties, so one reading of the
  * entries serves all of them: the out-of-fold fits of a column cost little more than one fit. Each
@@ -16,17 +16,20 @@ enum { RIDGE_STEPS = 10 };
 
 struct ridge {
     const struct sparse *x;
-    /* [rows][SPARSE_WIDE]; at least 0 */
+    /* the same column by column; NULL = there is no memory for that */
+    const struct sparse_columns *columns;
+    int wide;
+    /* [rows][wide]; at least 0 */
     const float *weight;
-    /* [rows][SPARSE_WIDE] weight(i, c) t(i, c) */
+    /* [rows][wide] weight(i, c) t(i, c) */
     const float *sum;
     double lambda[SPARSE_WIDE];
-    /* [columns of x][SPARSE_WIDE] 0 to 1: how far a fit may use a feature; the penalty is then on
+    /* [columns of x][wide] 0 to 1: how far a fit may use a feature; the penalty is then on
      * w(j, c) / trust(j, c). NULL = all 1. */
     const float *trust;
 };
 
-/* w: [columns of x][SPARSE_WIDE] */
+/* w: [columns of x][wide] */
 int ridge_fit(const struct ridge *in, float *w, struct err *err);
 
 #endif

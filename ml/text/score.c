@@ -34,6 +34,7 @@ static int gains_of(const struct score_cells *c, int output, double doubt, doubl
     struct score_block b = { .n = LAMBDAS * parts };
     double along[LAMBDAS] = { 0 }, length[LAMBDAS] = { 0 };
     float *out = mem_try_alloc((size_t)texts * WIDE * sizeof *out);
+    int wide = WIDE;
 
     for (int k = 0; k < b.n; k++)
         b.fit[k] = (struct score_one){ output, k % parts, lambdas[k / parts], doubt };
@@ -43,11 +44,12 @@ static int gains_of(const struct score_cells *c, int output, double doubt, doubl
         mem_try_free(out);
         return -1;
     }
-    sparse_times(&c->corpus->x, b.w, WIDE, out, WIDE);
+    wide = b.wide;
+    sparse_times(&c->corpus->x, wide, b.w, wide, out, wide);
     for (int64_t t = 0; t < texts; t++) {
         for (int k = 0; k < b.n; k++) {
             int64_t cell = t * c->parts + b.fit[k].without;
-            double x = (double)out[t * WIDE + k], n = (double)c->n[cell];
+            double x = (double)out[t * wide + k], n = (double)c->n[cell];
             double sum = (double)c->sum[output * texts * c->parts + cell] - n * b.base[k];
             along[k / parts] += x * sum;
             length[k / parts] += n * x * x;
@@ -157,8 +159,8 @@ static int64_t text_bytes(const struct score_rows *in)
 {
     int64_t n = 0;
 
-    for (int l = 0; l < in->n_levels; l++)
-        n += (int64_t)strnlen(in->levels[l], WORDS_MOST_BYTES);
+    for (int l = 0; l < in->texts.n_levels; l++)
+        n += (int64_t)strnlen(in->texts.levels[l], WORDS_MOST_BYTES);
     return n;
 }
 
@@ -254,7 +256,7 @@ static int fit_all(const struct score_cells *c, struct score *s, struct err *err
     s->w = mem_array((size_t)s->bag.n_kept * (size_t)s->n_outputs, sizeof *s->w);
     for (int j = 0; j < s->bag.n_kept; j++) {
         for (int o = 0; o < s->n_outputs; o++)
-            s->w[j * s->n_outputs + o] = b.w[j * WIDE + o];
+            s->w[j * s->n_outputs + o] = b.w[j * b.wide + o];
     }
     for (int o = 0; o < s->n_outputs; o++)
         s->base[o] = (float)b.base[o];
@@ -266,9 +268,9 @@ static int fit_all(const struct score_cells *c, struct score *s, struct err *err
 static void keep_cache(struct score *s, const struct score_rows *in, struct corpus *corpus,
                        int64_t cache_bytes)
 {
-    if (corpus->x.rows == in->n_levels && corpus_bytes(corpus) <= cache_bytes) {
+    if (corpus->x.rows == in->texts.n_levels && corpus_bytes(corpus) <= cache_bytes) {
         s->cache = *corpus;
-        s->cached = in->levels;
+        s->cached = in->texts.levels;
     } else {
         corpus_fini(corpus);
     }

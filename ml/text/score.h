@@ -17,8 +17,7 @@ enum { SCORE_MOST_OUTPUTS = 10, SCORE_MOST_PARTS = 7 };
 
 /* The rows of a table. All arrays are borrowed. */
 struct score_rows {
-    const char *const *levels;
-    int n_levels;
+    struct texts texts;
     int64_t rows;
     const int32_t *code; /* [rows] the level; below 0 = no text */
     /* [rows] the rows to fit on have use[i] != 0; NULL = all */

@@ -6,10 +6,9 @@
 
 #include <string.h>
 
-enum { WIDE = SPARSE_WIDE };
-
 void score_cells_fini(struct score_cells *c)
 {
+    corpus_columns_fini(&c->columns);
     mem_try_free(c->n);
     mem_try_free(c->sum);
     c->n = c->sum = NULL;
@@ -32,7 +31,7 @@ int score_cells_make(const struct score *s, const struct score_rows *in,
 {
     int64_t texts = corpus->x.rows, size = texts * in->parts;
     double scale = weight_scale(in);
-    int32_t *at = mem_try_alloc(((size_t)in->n_levels + 1) * sizeof *at);
+    int32_t *at = mem_try_alloc(((size_t)in->texts.n_levels + 1) * sizeof *at);
 
     *out = (struct score_cells){ .corpus = corpus, .parts = in->parts, .n_outputs = s->n_outputs };
     out->n = mem_try_zalloc((size_t)size * sizeof *out->n);
@@ -42,7 +41,7 @@ int score_cells_make(const struct score *s, const struct score_rows *in,
         score_cells_fini(out);
         return err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)texts);
     }
-    for (int l = 0; l < in->n_levels; l++)
+    for (int l = 0; l < in->texts.n_levels; l++)
         at[l] = -1;
     for (int64_t t = 0; t < texts; t++)
         at[corpus->level[t]] = (int32_t)t;
@@ -61,6 +60,7 @@ int score_cells_make(const struct score *s, const struct score_rows *in,
         }
     }
     mem_try_free(at);
+    corpus_columns(corpus, &out->columns);
     return 0;
 }
 
@@ -75,87 +75,143 @@ static double base_of(const struct score_cells *c, const struct score_one *f)
     return n > 0 ? sum / n : 0;
 }
 
+/* A fit of the block before k that sees the same targets of the same rows; -1 = none. */
+static int fit_before(const struct score_block *b, int k)
+{
+    for (int i = 0; i < k; i++) {
+        if (b->fit[i].output == b->fit[k].output && b->fit[i].without == b->fit[k].without)
+            return i;
+    }
+    return -1;
+}
+
 /* Weights and centred sums of a block's fits. */
 static void block_sums(const struct score_cells *c, const struct score_block *b, float *weight,
                        float *sum)
 {
-    int64_t texts = c->corpus->x.rows;
+    int64_t texts = c->corpus->x.rows, wide = b->wide;
 
     for (int k = 0; k < b->n; k++) {
         const struct score_one *f = &b->fit[k];
         const float *from = c->sum + f->output * texts * c->parts;
-        for (int64_t t = 0; t < texts; t++) {
+        int like = fit_before(b, k);
+        for (int64_t t = 0; t < texts && like >= 0; t++) {
+            weight[t * wide + k] = weight[t * wide + like];
+            sum[t * wide + k] = sum[t * wide + like];
+        }
+        for (int64_t t = 0; t < texts && like < 0; t++) {
             double n = 0, s = 0;
             for (int p = 0; p < c->parts; p++) {
                 n += p == f->without ? 0 : (double)c->n[t * c->parts + p];
                 s += p == f->without ? 0 : (double)from[t * c->parts + p];
             }
-            weight[t * WIDE + k] = (float)n;
-            sum[t * WIDE + k] = (float)(s - n * b->base[k]);
+            weight[t * wide + k] = (float)n;
+            sum[t * wide + k] = (float)(s - n * b->base[k]);
         }
     }
 }
 
-/* How far each fit trusts each feature (score.h); 1 where it does not doubt. The spread of a target
- * is 1. */
-static void block_trust(const struct score_block *b, const struct sparse *x, const float *weight,
-                        const float *sum, float *trust, float *room)
+/* X' of what is known of the rows, to [columns][wide]. */
+static void block_back(const struct score_cells *c, int wide, const float *rows, float *out)
 {
-    memset(trust, 0, (size_t)x->cols * WIDE * sizeof *trust);
-    memset(room, 0, (size_t)x->cols * WIDE * sizeof *room);
-    sparse_transposed_times(x, sum, WIDE, trust, WIDE);
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t e = x->start[i]; e < x->start[i + 1]; e++) {
-            float *to = room + x->col[e] * WIDE, square = x->value[e] * x->value[e];
-            for (int c = 0; c < WIDE; c++)
-                to[c] += square * weight[i * WIDE + c];
+    const struct sparse *x = &c->corpus->x;
+
+    if (c->columns.start) {
+        sparse_columns_times(&c->columns, wide, rows, wide, out, wide);
+        return;
+    }
+    memset(out, 0, (size_t)x->cols * (size_t)wide * sizeof *out);
+    sparse_transposed_times(x, wide, rows, wide, out, wide);
+}
+
+/* How far each fit trusts each feature (score.h); 1 where it does not doubt. The spread of a target
+ * is 1. room: the squares of the features times the weights. */
+static int block_trust(const struct score_cells *c, const struct score_block *b,
+                       const float *weight, const float *sum, float *trust, float *room)
+{
+    const struct corpus *corpus = c->corpus;
+    float *square = mem_try_alloc(((size_t)corpus->entries + 1) * sizeof *square);
+    struct score_cells squares = *c;
+    struct corpus of = *corpus;
+
+    if (!square)
+        return -1;
+    block_back(c, b->wide, sum, trust);
+    const float *value = c->columns.start ? c->columns.value : corpus->x.value;
+    for (int64_t e = 0; e < corpus->entries; e++)
+        square[e] = value[e] * value[e];
+    of.x.value = squares.columns.value = square;
+    squares.corpus = &of;
+    block_back(&squares, b->wide, weight, room);
+    mem_try_free(square);
+    for (int64_t j = 0; j < corpus->x.cols; j++) {
+        for (int k = 0; k < b->n; k++) {
+            double g = (double)trust[j * b->wide + k], z2 = g * g;
+            double doubt = b->fit[k].doubt * (double)room[j * b->wide + k];
+            trust[j * b->wide + k] = b->fit[k].doubt == 0 ? 1
+                                     : z2 > doubt         ? (float)(1 - doubt / z2)
+                                                          : 0;
         }
     }
-    for (int64_t j = 0; j < x->cols; j++) {
-        for (int c = 0; c < b->n; c++) {
-            double g = (double)trust[j * WIDE + c], z2 = g * g, v = (double)room[j * WIDE + c];
-            double doubt = b->fit[c].doubt * v;
-            trust[j * WIDE + c] = b->fit[c].doubt == 0 ? 1
-                                  : z2 > doubt         ? (float)(1 - doubt / z2)
-                                                       : 0;
-        }
-    }
+    return 0;
+}
+
+/* What a block's fits are made of; all mem_try_free. */
+struct block_room {
+    float *weight, *sum, *trust, *room;
+};
+
+static void room_fini(struct block_room *r)
+{
+    mem_try_free(r->weight);
+    mem_try_free(r->sum);
+    mem_try_free(r->trust);
+    mem_try_free(r->room);
+}
+
+static bool room_init(struct block_room *r, const struct score_cells *c, struct score_block *b)
+{
+    size_t texts = (size_t)c->corpus->x.rows * (size_t)b->wide;
+    size_t kept = (size_t)c->corpus->x.cols * (size_t)b->wide;
+    bool doubts = false;
+
+    for (int k = 0; k < b->n; k++)
+        doubts = doubts || b->fit[k].doubt > 0;
+    r->weight = mem_try_zalloc(texts * sizeof *r->weight);
+    r->sum = mem_try_zalloc(texts * sizeof *r->sum);
+    b->w = mem_try_alloc(kept * sizeof *b->w);
+    r->trust = doubts ? mem_try_alloc(kept * sizeof *r->trust) : NULL;
+    r->room = doubts ? mem_try_alloc(kept * sizeof *r->room) : NULL;
+    return r->weight && r->sum && b->w && (!doubts || (r->trust && r->room));
 }
 
 int score_block_fit(const struct score_cells *c, struct score_block *b, struct err *err)
 {
-    int64_t texts = c->corpus->x.rows;
-    float *weight = mem_try_zalloc((size_t)texts * WIDE * sizeof *weight);
-    float *sum = mem_try_zalloc((size_t)texts * WIDE * sizeof *sum);
-    struct ridge in = { &c->corpus->x, weight, sum, { 0 }, NULL };
-    float *trust = NULL, *room = NULL;
-    bool doubts = false;
+    struct block_room r = { NULL, NULL, NULL, NULL };
     int rc = -1;
 
-    b->w = mem_try_alloc((size_t)c->corpus->x.cols * WIDE * sizeof *b->w);
-    for (int k = 0; k < WIDE; k++)
-        in.lambda[k] = k < b->n ? b->fit[k].lambda : 1;
-    for (int k = 0; k < b->n; k++)
-        doubts = doubts || b->fit[k].doubt > 0;
-    if (doubts) {
-        trust = mem_try_alloc((size_t)c->corpus->x.cols * WIDE * sizeof *trust);
-        room = mem_try_alloc((size_t)c->corpus->x.cols * WIDE * sizeof *room);
-    }
+    b->wide = b->n <= SPARSE_HALF ? SPARSE_HALF : SPARSE_WIDE;
     for (int k = 0; k < b->n; k++)
         b->base[k] = base_of(c, &b->fit[k]);
-    if (!weight || !sum || !b->w || (doubts && (!trust || !room))) {
-        err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)texts);
-    } else {
-        block_sums(c, b, weight, sum);
-        if (doubts)
-            block_trust(b, in.x, weight, sum, trust, room);
-        in.trust = trust;
-        rc = ridge_fit(&in, b->w, err);
+    bool is_fine = room_init(&r, c, b);
+    if (is_fine) {
+        block_sums(c, b, r.weight, r.sum);
+        is_fine = !r.trust || block_trust(c, b, r.weight, r.sum, r.trust, r.room) == 0;
     }
-    mem_try_free(weight);
-    mem_try_free(sum);
-    mem_try_free(trust);
-    mem_try_free(room);
+    if (is_fine) {
+        struct ridge in = { .x = &c->corpus->x,
+                            .columns = c->columns.start ? &c->columns : NULL,
+                            .wide = b->wide,
+                            .weight = r.weight,
+                            .sum = r.sum,
+                            .trust = r.trust };
+        for (int k = 0; k < b->wide; k++)
+            in.lambda[k] = k < b->n ? b->fit[k].lambda : 1;
+        rc = ridge_fit(&in, b->w, err);
+    } else {
+        err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)c->corpus->x.rows);
+    }
+    room_fini(&r);
     if (rc < 0) {
         mem_try_free(b->w);
         b->w = NULL;

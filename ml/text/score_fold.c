@@ -9,13 +9,14 @@ enum { WIDE = SPARSE_WIDE, LEVEL_BLOCK = 4096 };
 
 /* out(l, k) = texts of levels [from, from + n) times the columns of w. */
 static int times_levels(const struct bag *bag, const char *const *levels, int n, const float *w,
-                        float *out, struct err *err)
+                        int wide, float *out, struct err *err)
 {
+    const struct texts texts = { .levels = levels, .n_levels = n };
     struct corpus some;
 
-    if (corpus_make(bag, levels, n, NULL, 1, &some, err) < 0)
+    if (corpus_make(bag, &texts, NULL, 1, &some, err) < 0)
         return -1;
-    sparse_times(&some.x, w, WIDE, out, WIDE);
+    sparse_times(&some.x, wide, w, wide, out, wide);
     corpus_fini(&some);
     return 0;
 }
@@ -32,7 +33,7 @@ int score_texts(const struct score *s, const char *const *levels, int n_levels, 
                (size_t)s->n_outputs * sizeof *w);
     for (int from = 0; rc == 0 && from < n_levels; from += LEVEL_BLOCK) {
         int n = MIN(n_levels - from, LEVEL_BLOCK);
-        rc = times_levels(&s->bag, levels + from, n, w, wide, err);
+        rc = times_levels(&s->bag, levels + from, n, w, WIDE, wide, err);
         for (int l = 0; rc == 0 && l < n; l++) {
             float *to = out + (int64_t)(from + l) * s->n_outputs;
             for (int o = 0; o < s->n_outputs; o++)
@@ -50,21 +51,21 @@ static int block_levels(const struct score *s, const struct score_rows *in,
                         const struct score_block *b, float *out, int64_t stride, struct err *err)
 {
     float *wide = mem_try_alloc((size_t)LEVEL_BLOCK * WIDE * sizeof *wide);
-    int rc = wide ? 0 : err_set(err, ERR_NOMEM, "no memory to score %d texts", in->n_levels);
+    int rc = wide ? 0 : err_set(err, ERR_NOMEM, "no memory to score %d texts", in->texts.n_levels);
 
-    for (int from = 0; rc == 0 && from < in->n_levels; from += LEVEL_BLOCK) {
-        int n = MIN(in->n_levels - from, LEVEL_BLOCK);
-        if (s->cached == in->levels) {
+    for (int from = 0; rc == 0 && from < in->texts.n_levels; from += LEVEL_BLOCK) {
+        int n = MIN(in->texts.n_levels - from, LEVEL_BLOCK);
+        if (s->cached == in->texts.levels) {
             struct sparse x = s->cache.x;
             x.start += from;
             x.rows = n;
-            sparse_times(&x, b->w, WIDE, wide, WIDE);
+            sparse_times(&x, b->wide, b->w, b->wide, wide, b->wide);
         } else {
-            rc = times_levels(&s->bag, in->levels + from, n, b->w, wide, err);
+            rc = times_levels(&s->bag, in->texts.levels + from, n, b->w, b->wide, wide, err);
         }
         for (int l = 0; rc == 0 && l < n; l++) {
             for (int k = 0; k < b->n; k++)
-                out[(from + l) * stride + k] = wide[l * WIDE + k] + (float)b->base[k];
+                out[(from + l) * stride + k] = wide[l * b->wide + k] + (float)b->base[k];
         }
     }
     mem_try_free(wide);
@@ -95,7 +96,7 @@ int score_fold(const struct score *s, const struct score_rows *in, float *out, s
     int rc = 0;
 
     CHECK(in->parts >= 2 && in->parts <= SCORE_MOST_PARTS);
-    if (s->cached != in->levels) {
+    if (s->cached != in->texts.levels) {
         struct score_limits most = score_limits_of(s->n_outputs, in->parts);
         int64_t n_texts = 0, *rows = score_level_rows(in, &n_texts, err);
         rc = !rows || score_corpus(&s->bag, in, rows, n_texts, &most, &corpus, err) < 0 ? -1 : 0;
@@ -103,7 +104,7 @@ int score_fold(const struct score *s, const struct score_rows *in, float *out, s
         if (rc < 0)
             return -1;
     }
-    rc = score_cells_make(s, in, s->cached == in->levels ? &s->cache : &corpus, &cells, err);
+    rc = score_cells_make(s, in, s->cached == in->texts.levels ? &s->cache : &corpus, &cells, err);
     if (rc == 0) {
         for (int o = 0; rc == 0 && o < s->n_outputs; o += at_once)
             rc = fold_outputs(s, in, &cells, o, MIN(at_once, s->n_outputs - o), out, err);

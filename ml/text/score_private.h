@@ -14,6 +14,8 @@ struct score_limits {
 /* Sums of the used rows by text of a corpus and part. */
 struct score_cells {
     const struct corpus *corpus;
+    /* its matrix column by column, where there is memory for it (corpus_columns) */
+    struct sparse_columns columns;
     int parts, n_outputs;
     float *n;   /* [texts][parts] rows */
     float *sum; /* [n_outputs][texts][parts] of the target in units of its spread */
@@ -34,10 +36,11 @@ struct score_one {
 struct score_block {
     struct score_one fit[SPARSE_WIDE];
     int n;
+    int wide;                 /* room for n fits: SPARSE_WIDE or SPARSE_HALF */
     double base[SPARSE_WIDE]; /* mean of the target in the rows of the fit */
-    float *w;                 /* [kept][SPARSE_WIDE]; mem_try_free */
+    float *w;                 /* [kept][wide]; mem_try_free */
 };
-/* Sets base and w. */
+/* Sets wide, base and w. */
 int score_block_fit(const struct score_cells *c, struct score_block *b, struct err *err);
 
 /* score_sample.c. The rows that use each level ([n_levels], mem_try_free) and how many levels are

@@ -17,11 +17,11 @@ double score_target(const struct score *s, const struct score_rows *in, int64_t 
 
 int64_t *score_level_rows(const struct score_rows *in, int64_t *n_texts, struct err *err)
 {
-    int64_t *rows = mem_try_zalloc(((size_t)in->n_levels + 1) * sizeof *rows);
+    int64_t *rows = mem_try_zalloc(((size_t)in->texts.n_levels + 1) * sizeof *rows);
 
     *n_texts = 0;
     if (!rows) {
-        err_set(err, ERR_NOMEM, "no memory to count %d texts", in->n_levels);
+        err_set(err, ERR_NOMEM, "no memory to count %d texts", in->texts.n_levels);
         return NULL;
     }
     for (int64_t i = 0; i < in->rows; i++) {
@@ -52,11 +52,11 @@ int score_bag(const struct words_rule *rule, const struct score_rows *in, const 
 
     if (!texts)
         return err_set(err, ERR_NOMEM, "no memory for %lld texts", (long long)n_texts);
-    for (int l = 0; l < in->n_levels; l++) {
+    for (int l = 0; l < in->texts.n_levels; l++) {
         if (rows[l] > 0 && seen++ % step == 0)
-            texts[n++] = (struct bag_text){ in->levels[l], rows[l] };
+            texts[n++] = (struct bag_text){ l, rows[l] };
     }
-    int rc = bag_fit(rule, texts, n, BAG_MOST_KEPT, out, err);
+    int rc = bag_fit(rule, &in->texts, texts, n, BAG_MOST_KEPT, out, err);
     mem_try_free(texts);
     return rc;
 }
@@ -69,12 +69,12 @@ int score_corpus(const struct bag *bag, const struct score_rows *in, const int64
     int look = (int)MAX(n_texts / LOOK, 1);
     struct corpus some;
 
-    if (corpus_make(bag, in->levels, in->n_levels, rows, look, &some, err) < 0)
+    if (corpus_make(bag, &in->texts, rows, look, &some, err) < 0)
         return -1;
     int64_t entries = some.x.rows > 0 ? some.entries * n_texts / some.x.rows : 0;
     corpus_fini(&some);
     int64_t step = MAX(up(n_texts, most->texts), up(entries, most->entries));
     /* with the texts that only other rows have, the matrix serves to score all rows */
-    bool is_whole = step == 1 && in->n_levels <= most->texts;
-    return corpus_make(bag, in->levels, in->n_levels, is_whole ? NULL : rows, (int)step, out, err);
+    bool is_whole = step == 1 && in->texts.n_levels <= most->texts;
+    return corpus_make(bag, &in->texts, is_whole ? NULL : rows, (int)step, out, err);
 }

@@ -88,10 +88,11 @@ void svd_eigen(double *a, int n, double *value, double *vector)
 
 struct space {
     const struct sparse *x;
-    int wide;         /* columns, a multiple of SPARSE_WIDE */
-    float *v, *spare; /* [features][wide] */
-    float *xv;        /* [texts][wide] */
-    float *turn;      /* [wide][wide] */
+    const struct sparse_columns *columns; /* or NULL */
+    int wide;                             /* columns, a multiple of SPARSE_WIDE */
+    float *v, *spare;                     /* [features][wide] */
+    float *xv;                            /* [texts][wide] */
+    float *turn;                          /* [wide][wide] */
     double *gram, *vector, *value;
 };
 
@@ -182,14 +183,19 @@ static void orthonormal(struct space *s)
 static void times(const struct space *s)
 {
     for (int c = 0; c < s->wide; c += SPARSE_WIDE)
-        sparse_times(s->x, s->v + c, s->wide, s->xv + c, s->wide);
+        sparse_times(s->x, SPARSE_WIDE, s->v + c, s->wide, s->xv + c, s->wide);
 }
 
 static void transposed_times(struct space *s)
 {
-    memset(s->v, 0, (size_t)s->x->cols * (size_t)s->wide * sizeof *s->v);
-    for (int c = 0; c < s->wide; c += SPARSE_WIDE)
-        sparse_transposed_times(s->x, s->xv + c, s->wide, s->v + c, s->wide);
+    if (!s->columns)
+        memset(s->v, 0, (size_t)s->x->cols * (size_t)s->wide * sizeof *s->v);
+    for (int c = 0; c < s->wide; c += SPARSE_WIDE) {
+        if (s->columns)
+            sparse_columns_times(s->columns, SPARSE_WIDE, s->xv + c, s->wide, s->v + c, s->wide);
+        else
+            sparse_transposed_times(s->x, SPARSE_WIDE, s->xv + c, s->wide, s->v + c, s->wide);
+    }
 }
 
 static void start(struct space *s, uint64_t seed)
@@ -215,7 +221,8 @@ static void take(const struct space *s, int dims, float *v)
     }
 }
 
-int svd(const struct sparse *x, int dims, uint64_t seed, float *v, double *values, struct err *err)
+int svd(const struct sparse *x, const struct sparse_columns *columns, int dims, uint64_t seed,
+        float *v, double *values, struct err *err)
 {
     int wide = (dims + SVD_SPARE + SPARSE_WIDE - 1) / SPARSE_WIDE * SPARSE_WIDE;
     struct space s;
@@ -223,6 +230,7 @@ int svd(const struct sparse *x, int dims, uint64_t seed, float *v, double *value
     CHECK(dims >= 1 && dims <= SVD_MOST);
     if (space_init(&s, x, wide, err) < 0)
         return -1;
+    s.columns = columns;
     start(&s, seed);
     for (int i = 0; i < SVD_ROUNDS; i++) {
         orthonormal(&s);

@@ -19,8 +19,9 @@ enum {
 
 /* v: [columns of x][dims], the right singular vectors, strongest first; the largest element of each
  * is positive. values: [dims] singular values, 0 where the matrix has fewer. dims: 1 to SVD_MOST.
- * The result depends on x and the seed only. */
-int svd(const struct sparse *x, int dims, uint64_t seed, float *v, double *values, struct err *err);
+ * columns: x column by column, or NULL. The result depends on x and the seed only. */
+int svd(const struct sparse *x, const struct sparse_columns *columns, int dims, uint64_t seed,
+        float *v, double *values, struct err *err);
 
 /* Eigenvalues (descending) and vectors of a symmetric matrix a [n][n], which is overwritten, by
  * Jacobi's method. vector: [n][n], the columns are the vectors. */

@@ -22,23 +22,25 @@ static void drop_empty(struct topics *t, const double *values)
 }
 
 /* Whether the texts are short, such as titles: their letters then tell misspelt words. */
-static bool are_short(const struct bag_text *texts, int64_t n)
+static bool are_short(const struct texts *from, const struct bag_text *texts, int64_t n)
 {
     enum { LOOK = 1000, SHORT_WORDS = 6 };
     int64_t step = MAX(n / LOOK, 1), seen = 0;
     double words = 0;
 
     for (int64_t t = 0; t < n; t += step, seen++) {
+        const char *text = from->levels[texts[t].level];
         float shape[SHAPE_PARTS];
-        shape_of(texts[t].text, strlen(texts[t].text), shape);
+        shape_of(text, strlen(text), shape);
         words += (double)shape[SHAPE_WORDS];
     }
     return words <= (double)(seen * SHORT_WORDS);
 }
 
-static int fit_bag(const char *const *levels, int n_levels, const int64_t *rows, int step,
-                   struct topics *t, struct err *err)
+static int fit_bag(const struct texts *from, const int64_t *rows, int step, struct topics *t,
+                   struct err *err)
 {
+    int n_levels = from->n_levels;
     struct words_rule rule = { .seed = 0 };
     struct bag_text *texts = mem_try_alloc(((size_t)(n_levels / step) + 2) * sizeof *texts);
     int64_t n = 0, seen = 0;
@@ -47,23 +49,26 @@ static int fit_bag(const char *const *levels, int n_levels, const int64_t *rows,
         return err_set(err, ERR_NOMEM, "no memory for %d texts", n_levels);
     for (int l = 0; l < n_levels; l++) {
         if (rows[l] > 0 && seen++ % step == 0)
-            texts[n++] = (struct bag_text){ levels[l], rows[l] };
+            texts[n++] = (struct bag_text){ l, rows[l] };
     }
-    rule.letters = are_short(texts, n);
-    int rc = bag_fit(&rule, texts, n, TOPICS_MOST_WORDS, &t->bag, err);
+    rule.letters = are_short(from, texts, n);
+    int rc = bag_fit(&rule, from, texts, n, TOPICS_MOST_WORDS, &t->bag, err);
     mem_try_free(texts);
     return rc;
 }
 
-static int fit_topics(const char *const *levels, int n_levels, const int64_t *rows, int step,
-                      struct topics *t, struct err *err)
+static int fit_topics(const struct texts *from, const int64_t *rows, int step, struct topics *t,
+                      struct err *err)
 {
     double values[TOPICS_MOST];
     struct corpus corpus;
 
-    if (corpus_make(&t->bag, levels, n_levels, rows, step, &corpus, err) < 0)
+    if (corpus_make(&t->bag, from, rows, step, &corpus, err) < 0)
         return -1;
-    int rc = svd(&corpus.x, t->dims, 1, t->v, values, err);
+    struct sparse_columns columns;
+    corpus_columns(&corpus, &columns);
+    int rc = svd(&corpus.x, columns.start ? &columns : NULL, t->dims, 1, t->v, values, err);
+    corpus_columns_fini(&columns);
     corpus_fini(&corpus);
     if (rc < 0)
         return -1;
@@ -73,23 +78,23 @@ static int fit_topics(const char *const *levels, int n_levels, const int64_t *ro
     return 1;
 }
 
-int topics_fit(const char *const *levels, int n_levels, const int64_t *rows, int dims,
-               struct topics *out, struct err *err)
+int topics_fit(const struct texts *from, const int64_t *rows, int dims, struct topics *out,
+               struct err *err)
 {
     int64_t n = 0;
     int rc = 0;
 
     CHECK(dims >= 1 && dims <= TOPICS_MOST);
     *out = (struct topics){ .dims = dims };
-    for (int l = 0; l < n_levels; l++)
+    for (int l = 0; l < from->n_levels; l++)
         n += rows[l] > 0;
     int step = (int)MAX((n + TOPICS_MOST_TEXTS - 1) / TOPICS_MOST_TEXTS, 1);
-    if (fit_bag(levels, n_levels, rows, step, out, err) < 0)
+    if (fit_bag(from, rows, step, out, err) < 0)
         return -1;
     out->dims = MIN(dims, out->bag.n_kept);
     if (out->dims > 0) {
         out->v = mem_array((size_t)out->bag.n_kept * (size_t)dims, sizeof *out->v);
-        rc = fit_topics(levels, n_levels, rows, step, out, err);
+        rc = fit_topics(from, rows, step, out, err);
     }
     if (rc <= 0)
         topics_fini(out);
@@ -111,16 +116,15 @@ static int16_t rounded(float x)
     return (int16_t)(v + (v < 0 ? -0.5 : 0.5));
 }
 
-int topics_texts(const struct topics *t, const char *const *levels, int n_levels, int16_t *out,
-                 struct err *err)
+int topics_texts(const struct topics *t, const struct texts *from, int16_t *out, struct err *err)
 {
     struct bag_room room;
 
-    if (bag_room_init(&room, err) < 0)
+    if (bag_room_init(&room, &t->bag, from, err) < 0)
         return -1;
-    for (int l = 0; l < n_levels; l++, out += t->dims) {
+    for (int l = 0; l < from->n_levels; l++, out += t->dims) {
         float sum[TOPICS_MOST] = { 0 };
-        bag_read(&t->bag, &room, levels[l]);
+        bag_read(&room, l);
         for (int i = 0; i < room.n; i++) {
             const float *v = t->v + (int64_t)room.col[i] * t->dims;
             for (int d = 0; d < t->dims; d++)

@@ -17,13 +17,12 @@ struct topics {
 
 /* rows: [n_levels] how many training rows have a level. Topics that the texts do not have are
  * dropped. 1 = fitted; 0 = no word is frequent enough; -1 = error. */
-int topics_fit(const char *const *levels, int n_levels, const int64_t *rows, int dims,
-               struct topics *out, struct err *err);
+int topics_fit(const struct texts *from, const int64_t *rows, int dims, struct topics *out,
+               struct err *err);
 void topics_fini(struct topics *t);
 /* out: [n_levels][dims]; TOPICS_ONE stands for 1, the most there is */
 enum { TOPICS_ONE = 32767 };
-int topics_texts(const struct topics *t, const char *const *levels, int n_levels, int16_t *out,
-                 struct err *err);
+int topics_texts(const struct topics *t, const struct texts *from, int16_t *out, struct err *err);
 int topics_save(const struct topics *t, struct buf *out, struct err *err);
 /* The bytes may come from a stranger. */
 int topics_load(struct view *in, struct topics *out, struct err *err);

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { WORD_LETTERS = 64 }; /* letter n-grams are taken from so many signs of a word */
-
 uint32_t words_next(const char *text, size_t n, size_t *at)
 {
     const uint8_t *p = (const uint8_t *)text + *at;
@@ -114,14 +112,6 @@ static uint32_t hash_add(uint32_t h, uint32_t c)
     return (h ^ c) * 16777619u;
 }
 
-/* The last step of MurmurHash3 (Appleby, public domain): every bit of h changes every bit. */
-static uint32_t hash_end(uint32_t h)
-{
-    h = (h ^ h >> 16) * 0x85EBCA6Bu;
-    h = (h ^ h >> 13) * 0xC2B2AE35u;
-    return h ^ h >> 16;
-}
-
 static void put(struct words *w, uint32_t hash)
 {
     MEM_GROW(w->hash, w->n, w->cap);
@@ -145,16 +135,14 @@ static uint32_t ascii_word(uint8_t c)
     return c - (uint32_t)'0' < 10 || c == '_' ? c : 0;
 }
 
-/* One word from *at on: its folded signs (the first WORD_LETTERS of them) and its hash. Returns how
- * many signs are in `sign`; 0 = the text has ended. */
-static int next_word(const struct reader *r, size_t *at, uint32_t sign[WORD_LETTERS],
-                     uint32_t *hash)
+int words_word(uint32_t seed, const char *text, size_t n_text, size_t *at,
+               uint32_t sign[WORDS_MOST_SIGNS], uint32_t *hash)
 {
     int n = 0;
 
-    *hash = r->rule->seed ^ 2166136261u;
-    while (*at < r->n) {
-        uint8_t byte = (uint8_t)r->text[*at];
+    *hash = seed ^ 2166136261u;
+    while (*at < n_text) {
+        uint8_t byte = (uint8_t)text[*at];
         if (byte < 0x80) {
             uint32_t c = ascii_word(byte);
             ++*at;
@@ -163,16 +151,16 @@ static int next_word(const struct reader *r, size_t *at, uint32_t sign[WORD_LETT
             if (c == 0)
                 continue;
             *hash = hash_add(*hash, c);
-            if (n < WORD_LETTERS)
+            if (n < WORDS_MOST_SIGNS)
                 sign[n++] = c;
             continue;
         }
         size_t here = *at;
-        uint32_t c = words_fold(words_next(r->text, r->n, at));
+        uint32_t c = words_fold(words_next(text, n_text, at));
         bool alone = is_word_alone(c), letter = alone || words_letter(c);
         if (letter && !(alone && n > 0)) {
             *hash = hash_add(*hash, c);
-            if (n < WORD_LETTERS)
+            if (n < WORDS_MOST_SIGNS)
                 sign[n++] = c;
         } else if (letter) {
             *at = here; /* the next word begins here */
@@ -183,41 +171,50 @@ static int next_word(const struct reader *r, size_t *at, uint32_t sign[WORD_LETT
     return n;
 }
 
-static void put_letters(const struct reader *r, const uint32_t *word, int n)
+int words_grams(uint32_t seed, const uint32_t *word, int n, uint32_t out[WORDS_MOST_GRAMS])
 {
-    uint32_t sign[WORD_LETTERS + 2];
+    uint32_t sign[WORDS_MOST_SIGNS + 2];
+    int grams = 0;
 
     sign[0] = sign[n + 1] = ' ';
     memcpy(sign + 1, word, (size_t)n * sizeof *sign);
     for (int from = 0; from + WORDS_LETTERS_LEAST <= n + 2; from++) {
-        uint32_t h = r->rule->seed ^ 0x51ED270Bu;
+        uint32_t h = seed ^ 0x51ED270Bu;
         for (int i = 0; i < WORDS_LETTERS_MOST && from + i < n + 2; i++) {
             h = hash_add(h, sign[from + i]);
             if (i + 1 >= WORDS_LETTERS_LEAST)
-                put(r->out, hash_end(h + (uint32_t)i));
+                out[grams++] = words_hash_end(h + (uint32_t)i);
         }
     }
+    return grams;
+}
+
+static int read_word(const struct reader *r, size_t *at, uint32_t sign[WORDS_MOST_SIGNS],
+                     uint32_t *hash)
+{
+    return words_word(r->rule->seed, r->text, r->n, at, sign, hash);
 }
 
 static void read_text(const struct reader *r)
 {
-    uint32_t sign[WORD_LETTERS], hash = 0, before = 0;
+    uint32_t sign[WORDS_MOST_SIGNS], gram[WORDS_MOST_GRAMS], hash = 0, before = 0;
     bool has_before = false;
     size_t at = 0;
 
-    while (next_word(r, &at, sign, &hash) > 0) {
-        put(r->out, hash_end(hash));
+    while (read_word(r, &at, sign, &hash) > 0) {
+        put(r->out, words_single(hash));
         if (has_before && r->rule->pairs)
-            put(r->out, hash_end(before * 0x9E3779B1u + hash));
+            put(r->out, words_pair(before, hash));
         before = hash;
         has_before = true;
     }
     r->out->n_words = r->out->n;
     at = 0;
     for (int n = 1; r->rule->letters && n > 0;) {
-        n = next_word(r, &at, sign, &hash);
-        if (n > 0)
-            put_letters(r, sign, n);
+        n = read_word(r, &at, sign, &hash);
+        int grams = n > 0 ? words_grams(r->rule->seed, sign, n, gram) : 0;
+        for (int i = 0; i < grams; i++)
+            put(r->out, gram[i]);
     }
 }
 
@@ -228,7 +225,7 @@ static void put_item(void *ctx, const char *item, size_t n)
 
     for (size_t i = 0; i < n; i++)
         h = hash_add(h, (uint8_t)item[i]);
-    put(r->out, hash_end(h));
+    put(r->out, words_hash_end(h));
 }
 
 /* Spaces, and what lists of programs put around items: ['red', "blue"]. */

@@ -5,7 +5,7 @@
  * Cyrillic). Each Chinese or Japanese sign is a word of its own, because those languages put no
  * spaces between words. Letter n-grams are the 3 to 5 neighbouring signs of a word, with one space
  * before and behind it. The results depend on the bytes of the text and the seed only. Called by
- * bag.c and shape.c. */
+ * bag*.c, lexicon.c and shape.c. */
 #ifndef ML_TEXT_WORDS_H
 #define ML_TEXT_WORDS_H
 
@@ -21,6 +21,9 @@ enum {
     WORDS_MOST_BYTES = 16384,
     WORDS_LETTERS_LEAST = 3,
     WORDS_LETTERS_MOST = 5,
+    /* letter n-grams are taken from so many signs of a word */
+    WORDS_MOST_SIGNS = 64,
+    WORDS_MOST_GRAMS = 3 * WORDS_MOST_SIGNS,
     WORDS_SEP_BYTES = 8
 };
 
@@ -42,6 +45,32 @@ uint32_t words_next(const char *text, size_t n, size_t *at);
 uint32_t words_fold(uint32_t c);
 /* Whether the character is part of a word. */
 bool words_letter(uint32_t c);
+
+/* One word of a text of n bytes from *at on: its folded signs, the first WORDS_MOST_SIGNS of them,
+ * and a hash of all. Returns how many signs are in `sign`; 0 = the text has ended. */
+int words_word(uint32_t seed, const char *text, size_t n, size_t *at,
+               uint32_t sign[WORDS_MOST_SIGNS], uint32_t *hash);
+/* The letter n-grams of a word, as features; returns their number. */
+int words_grams(uint32_t seed, const uint32_t *sign, int n, uint32_t out[WORDS_MOST_GRAMS]);
+
+/* The last step of MurmurHash3 (Appleby, public domain): every bit of h changes every bit. */
+static inline uint32_t words_hash_end(uint32_t h)
+{
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    h = (h ^ h >> 13) * 0xC2B2AE35u;
+    return h ^ h >> 16;
+}
+
+/* The feature of a word, and of two neighbours, from their hashes. */
+static inline uint32_t words_single(uint32_t hash)
+{
+    return words_hash_end(hash);
+}
+
+static inline uint32_t words_pair(uint32_t before, uint32_t hash)
+{
+    return words_hash_end(before * 0x9E3779B1u + hash);
+}
 
 /* The features of one text, in the order of the text, each as often as it occurs. The letter
  * n-grams follow behind the words. */

@@ -46,8 +46,15 @@ static struct table *table_new(double noise, const char *sep, uint64_t seed)
         t->use[i] = i < ROWS * 4 / 5;
         t->y[i] = t->truth[i] + noise * rng_normal(&r);
     }
-    t->rows = (struct score_rows){ t->levels, ROWS,  ROWS, t->code, t->use,
-                                   t->part,   PARTS, t->y, NULL,    0 };
+    t->rows = (struct score_rows){ { t->levels, ROWS, NULL },
+                                   ROWS,
+                                   t->code,
+                                   t->use,
+                                   t->part,
+                                   PARTS,
+                                   t->y,
+                                   NULL,
+                                   0 };
     return t;
 }
 
@@ -283,6 +290,7 @@ static void topics_tell_two_vocabularies_apart(void **state)
 {
     static char text[400][64];
     const char *levels[400];
+    const struct texts texts = { levels, 400, NULL };
     int64_t rows[400];
     struct topics t, back;
     struct err err = { 0 };
@@ -298,9 +306,9 @@ static void topics_tell_two_vocabularies_apart(void **state)
         levels[i] = text[i];
         rows[i] = 1;
     }
-    assert_int_equal(topics_fit(levels, 400, rows, 4, &t, &err), 1);
+    assert_int_equal(topics_fit(&texts, rows, 4, &t, &err), 1);
     int16_t *out = mem_array(400 * 4, sizeof *out), *again = mem_array(400 * 4, sizeof *again);
-    assert_int_equal(topics_texts(&t, levels, 400, out, &err), 0);
+    assert_int_equal(topics_texts(&t, &texts, out, &err), 0);
     /* the first two directions are the two vocabularies, or their sum and difference */
     int right = 0;
     for (int i = 2; i < 400; i++) {
@@ -315,7 +323,7 @@ static void topics_tell_two_vocabularies_apart(void **state)
     assert_int_equal(topics_save(&t, &bytes, &err), 0);
     struct view in = { (const uint8_t *)bytes.data, bytes.len, 0 };
     assert_int_equal(topics_load(&in, &back, &err), 0);
-    assert_int_equal(topics_texts(&back, levels, 400, again, &err), 0);
+    assert_int_equal(topics_texts(&back, &texts, again, &err), 0);
     assert_memory_equal(out, again, 400 * (size_t)t.dims * sizeof *out);
     topics_fini(&back);
     for (size_t n = 0; n < bytes.len; n += 1 + n / 50) {
@@ -335,13 +343,13 @@ static void texts_without_words_have_neither_topics_nor_a_score(void **state)
     const uint8_t part[] = { 0, 1, 0, 1, 0, 1 };
     const double y[] = { 0, 1, 0, 1, 0, 1 };
     const int64_t rows[] = { 2, 2, 1, 1 };
-    const struct score_rows in = { levels, 4, 6, code, NULL, part, 2, y, NULL, 0 };
+    const struct score_rows in = { { levels, 4, NULL }, 6, code, NULL, part, 2, y, NULL, 0 };
     struct err err = { 0 };
     struct topics t;
     struct score s;
 
     (void)state;
-    assert_int_equal(topics_fit(levels, 4, rows, 8, &t, &err), 0);
+    assert_int_equal(topics_fit(&in.texts, rows, 8, &t, &err), 0);
     assert_int_equal(score_fit("", &in, 0, &s, &err), 0);
 }
 

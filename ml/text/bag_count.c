@@ -1,0 +1,252 @@
+/* bag_count.c - how many training rows have each bucket (bag.h).
+ *
+ * Of texts that were read once (lexicon.h) the words and n-grams are counted in short arrays with one
+ * element for each bucket that occurs. Pairs of words, and texts that are read here, have too many
+ * features for that: one array has an element for every bucket there is. */
+#include "base/mem.h"
+#include "ml/math/sort.h"
+#include "ml/text/bag_private.h"
+
+#include <string.h>
+
+/* Rows that have a feature, and the text that had it last, + 1. */
+struct counted {
+    uint32_t rows, last;
+};
+
+static inline void count_one(struct counted *c, uint32_t text, int64_t rows)
+{
+    if (c->last == text)
+        return;
+    c->rows += (uint32_t)rows;
+    c->last = text;
+}
+
+void bag_counts_fini(struct bag_counts *c)
+{
+    mem_try_free(c->list[0]);
+    mem_try_free(c->list[1]);
+    *c = (struct bag_counts){ 0 };
+}
+
+static int no_memory(int64_t n, struct err *err)
+{
+    return err_set(err, ERR_NOMEM, "no memory to count the words of %lld texts", (long long)n);
+}
+
+/* ---- short arrays ---- */
+
+/* Features as buckets: place[i] of feature i among the buckets that occur, ascending. */
+struct places {
+    uint32_t *place;
+    struct bag_bucket_rows *bucket;
+    struct counted *count;
+    uint32_t n;
+};
+
+static void places_fini(struct places *p)
+{
+    mem_try_free(p->place);
+    mem_try_free(p->bucket);
+    mem_try_free(p->count);
+}
+
+static int places_init(struct places *p, const uint32_t *hash, uint32_t n, bool is_letters,
+                       struct err *err)
+{
+    uint64_t *key = mem_try_alloc(((size_t)n + 1) * sizeof *key);
+    uint32_t *from = mem_try_alloc(((size_t)n + 1) * sizeof *from);
+
+    *p = (struct places){ .place = mem_try_alloc(((size_t)n + 1) * sizeof *p->place),
+                          .bucket = mem_try_alloc(((size_t)n + 1) * sizeof *p->bucket),
+                          .count = mem_try_zalloc(((size_t)n + 1) * sizeof *p->count) };
+    bool is_fine = key && from && p->place && p->bucket && p->count;
+    for (uint32_t i = 0; i < n && is_fine; i++) {
+        key[i] = bag_bucket(is_letters ? hash[i] : words_single(hash[i]), is_letters);
+        from[i] = i;
+    }
+    is_fine = is_fine && ml_sort_u64(key, from, n, err) == 0;
+    for (uint32_t i = 0; i < n && is_fine; i++) {
+        if (i == 0 || key[i] != key[i - 1])
+            p->bucket[p->n++] = (struct bag_bucket_rows){ (uint32_t)key[i], 0 };
+        p->place[from[i]] = p->n - 1;
+    }
+    mem_try_free(key);
+    mem_try_free(from);
+    if (is_fine)
+        return 0;
+    places_fini(p);
+    return no_memory(n, err);
+}
+
+/* The list of the buckets that have rows. */
+static void places_take(struct places *p, struct bag_counts *out, int half)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        p->bucket[i].rows = p->count[i].rows;
+        if (p->bucket[i].rows > 0)
+            p->bucket[out->n[half]++] = p->bucket[i];
+    }
+    out->list[half] = p->bucket;
+    p->bucket = NULL;
+}
+
+static int count_words(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                       struct bag_counts *out, struct err *err)
+{
+    struct places p;
+
+    if (places_init(&p, l->hash, l->n_words, false, err) < 0)
+        return -1;
+    for (int64_t t = 0; t < n; t++) {
+        int64_t end = l->start[texts[t].level + 1];
+        for (int64_t at = l->start[texts[t].level]; at < end; at++)
+            count_one(&p.count[p.place[l->word[at]]], (uint32_t)t + 1, texts[t].rows);
+    }
+    places_take(&p, out, 0);
+    places_fini(&p);
+    return 0;
+}
+
+static int count_grams(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                       struct bag_counts *out, struct err *err)
+{
+    /* the text that had the word last, + 1: its n-grams are counted */
+    uint32_t *seen = mem_try_zalloc(((size_t)l->n_words + 1) * sizeof *seen);
+    struct places p;
+
+    if (!seen || places_init(&p, l->gram_hash, l->n_grams, true, err) < 0) {
+        mem_try_free(seen);
+        return no_memory(n, err);
+    }
+    for (int64_t t = 0; t < n; t++) {
+        int64_t end = l->start[texts[t].level + 1];
+        for (int64_t at = l->start[texts[t].level]; at < end; at++) {
+            uint32_t w = l->word[at];
+            for (uint32_t g = l->gram_at[w]; seen[w] != t + 1 && g < l->gram_at[w + 1]; g++)
+                count_one(&p.count[p.place[l->gram[g]]], (uint32_t)t + 1, texts[t].rows);
+            seen[w] = (uint32_t)t + 1;
+        }
+    }
+    places_take(&p, out, 1);
+    places_fini(&p);
+    mem_try_free(seen);
+    return 0;
+}
+
+/* ---- an element for every bucket ---- */
+
+struct wide {
+    struct counted *count; /* [BAG_HALF] */
+    uint64_t *met;         /* [BAG_HALF / 64] a bit for each that any text has */
+};
+
+static void wide_fini(struct wide *w)
+{
+    mem_try_free(w->count);
+    mem_try_free(w->met);
+}
+
+static int wide_init(struct wide *w, int64_t n, struct err *err)
+{
+    w->count = mem_try_zalloc(BAG_HALF * sizeof *w->count);
+    w->met = mem_try_zalloc(BAG_HALF / 64 * sizeof *w->met);
+    if (w->count && w->met)
+        return 0;
+    wide_fini(w);
+    return no_memory(n, err);
+}
+
+static inline void wide_one(struct wide *w, uint32_t feature, uint32_t text, int64_t rows)
+{
+    uint32_t b = bag_bucket(feature, false);
+
+    count_one(&w->count[b], text, rows);
+    w->met[b / 64] |= 1ull << b % 64;
+}
+
+static int wide_take(const struct wide *w, struct bag_counts *out, int half, struct err *err)
+{
+    uint32_t from = half ? BAG_HALF : 0;
+    int64_t n = 0;
+
+    for (int at = 0; at < BAG_HALF / 64; at++)
+        n += __builtin_popcountll(w->met[at]);
+    out->list[half] = mem_try_alloc(((size_t)n + 1) * sizeof **out->list);
+    if (!out->list[half])
+        return no_memory(n, err);
+    for (int at = 0; at < BAG_HALF / 64; at++) {
+        for (uint64_t met = w->met[at]; met; met &= met - 1) {
+            uint32_t b = (uint32_t)at * 64 + (uint32_t)__builtin_ctzll(met);
+            out->list[half][out->n[half]++] =
+                (struct bag_bucket_rows){ from + b, w->count[b].rows };
+        }
+    }
+    return 0;
+}
+
+static int count_pairs(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                       struct bag_counts *out, struct err *err)
+{
+    struct wide c;
+
+    if (wide_init(&c, n, err) < 0)
+        return -1;
+    for (int64_t t = 0; t < n; t++) {
+        int64_t first = l->start[texts[t].level], end = l->start[texts[t].level + 1];
+        for (int64_t at = first; at < end; at++) {
+            uint32_t hash = l->hash[l->word[at]];
+            wide_one(&c, words_single(hash), (uint32_t)t + 1, texts[t].rows);
+            if (at > first)
+                wide_one(&c, words_pair(l->hash[l->word[at - 1]], hash), (uint32_t)t + 1,
+                         texts[t].rows);
+        }
+    }
+    int rc = wide_take(&c, out, 0, err);
+    wide_fini(&c);
+    return rc;
+}
+
+/* Texts that were not read yet. */
+static int count_unread(const struct words_rule *rule, const struct texts *from,
+                        const struct bag_text *texts, int64_t n, struct bag_counts *out,
+                        struct err *err)
+{
+    struct wide c[2] = { { NULL, NULL }, { NULL, NULL } };
+    struct words w = { 0 };
+    int halves = rule->letters ? 2 : 1, rc = 0;
+
+    for (int half = 0; half < halves && rc == 0; half++)
+        rc = wide_init(&c[half], n, err);
+    for (int64_t t = 0; t < n && rc == 0; t++) {
+        const char *text = from->levels[texts[t].level];
+        words_read(rule, text, strlen(text), &w);
+        for (int i = 0; i < w.n; i++)
+            wide_one(&c[i >= w.n_words], w.hash[i], (uint32_t)t + 1, texts[t].rows);
+    }
+    for (int half = 0; half < halves && rc == 0; half++)
+        rc = wide_take(&c[half], out, half, err);
+    words_fini(&w);
+    wide_fini(&c[0]);
+    wide_fini(&c[1]);
+    return rc;
+}
+
+int bag_count(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
+              int64_t n, struct bag_counts *out, struct err *err)
+{
+    int rc = 0;
+
+    *out = (struct bag_counts){ .n = { 0 } };
+    if (!bag_is_read(rule, from)) {
+        rc = count_unread(rule, from, texts, n, out, err);
+    } else {
+        rc = rule->pairs ? count_pairs(from->read, texts, n, out, err)
+                         : count_words(from->read, texts, n, out, err);
+        if (rc == 0 && rule->letters)
+            rc = count_grams(from->read, texts, n, out, err);
+    }
+    if (rc < 0)
+        bag_counts_fini(out);
+    return rc;
+}
