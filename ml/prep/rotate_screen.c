@@ -22,32 +22,49 @@ enum { MOST_ROWS = 12000, LEAST_ROWS = 800, BINS = KEY_BINS, PASSES = 6 };
 #define LONGEST       0.97
 #define CLIP          5.0
 
+/* The bins of a value, and how many rows of each half have them. */
+struct bins {
+    uint8_t *of; /* [n] */
+    double count[2][BINS];
+};
+
+/* What is known of the target is taken off again and again: values, bins and counts are made once. */
 struct screen {
     int n, n_cols;
     /* [n_cols][n] values about their means, missing = 0; their means and spreads */
     double *x, mean[ROTATE_MOST_COLS], sd[ROTATE_MOST_COLS];
+    /* [n_cols][n] along the components in units of spreads; the sums of their squares by half */
+    double *along, square[ROTATE_MOST_COLS][2];
+    /* [n_cols][n_cols] of the values in units of spreads, clipped */
+    double *covariance;
     /* [2][n] the target about its mean, less what the columns say alone: by the half of the rows
      * that says it. rest: of this half (0: the even rows) */
     double *rests, *rest;
     int half;
     double *value; /* [n] a direction */
-    uint8_t *bin;
+    /* of the columns and the pairs [n_known]; of a direction */
+    struct bins *known, now;
+    int n_known;
     uint32_t *key, *order, *room;
 };
 
 /* ---- what a value says of the rest ---- */
 
-static void bins_take(struct screen *s, const double *x)
+static void bins_take(struct screen *s, const double *x, struct bins *out)
 {
     uint32_t cut[KEY_BINS];
+
+    memset(out->count, 0, sizeof out->count);
 
     for (int i = 0; i < s->n; i++)
         s->order[i] = s->key[i] = ml_key_f32((float)x[i]);
     ml_sort_u32(s->order, s->room, (size_t)s->n);
     for (int b = 0; b < KEY_BINS; b++)
         cut[b] = b < BINS - 1 ? s->order[((int64_t)b + 1) * s->n / BINS - 1] : UINT32_MAX;
-    for (int i = 0; i < s->n; i++)
-        s->bin[i] = key_bin(cut, s->key[i]);
+    for (int i = 0; i < s->n; i++) {
+        out->of[i] = key_bin(cut, s->key[i]);
+        out->count[i & 1][out->of[i]]++;
+    }
 }
 
 /* Takes the half that effects are fitted on; the other one judges them. */
@@ -58,52 +75,46 @@ static void half_take(struct screen *s, int half)
 }
 
 /* The means of the rest by bin, over the half. */
-static void means_take(const struct screen *s, double mean[BINS])
+static void means_take(const struct screen *s, const struct bins *bins, double mean[BINS])
 {
-    double count[BINS] = { 0 };
-
     memset(mean, 0, BINS * sizeof *mean);
-    for (int i = s->half; i < s->n; i += 2) {
-        mean[s->bin[i]] += s->rest[i];
-        count[s->bin[i]]++;
-    }
+    for (int i = s->half; i < s->n; i += 2)
+        mean[bins->of[i]] += s->rest[i];
     for (int b = 0; b < BINS; b++)
-        mean[b] /= MAX(count[b], 1);
+        mean[b] /= MAX(bins->count[s->half][b], 1);
 }
 
-/* Frees the rest of what x says alone. */
-static void effect_off(struct screen *s, const double *x)
+/* Frees the rest of what a value says alone. */
+static void effect_off(struct screen *s, const struct bins *bins)
 {
     double mean[BINS];
 
-    bins_take(s, x);
-    means_take(s, mean);
+    means_take(s, bins, mean);
     for (int i = 0; i < s->n; i++)
-        s->rest[i] -= mean[s->bin[i]];
+        s->rest[i] -= mean[bins->of[i]];
 }
 
-/* s->value: the values along a direction. */
-static void direction_take(struct screen *s, const double *weight)
+/* The values along a direction. */
+static void direction_take(const struct screen *s, const double *weight, double *out)
 {
-    memset(s->value, 0, (size_t)s->n * sizeof *s->value);
+    memset(out, 0, (size_t)s->n * sizeof *out);
     for (int c = 0; c < s->n_cols; c++) {
         const double *x = s->x + (ptrdiff_t)c * s->n;
         for (int i = 0; i < s->n; i++)
-            s->value[i] += weight[c] * x[i];
+            out[i] += weight[c] * x[i];
     }
 }
 
-/* Frees the rest of its linear part along s->value. */
-static void line_off(struct screen *s)
+/* Frees the rest of its linear part along component d. */
+static void line_off(struct screen *s, int d)
 {
-    double dot = 0, square = 0;
+    const double *value = s->along + (ptrdiff_t)d * s->n;
+    double dot = 0, square = s->square[d][s->half];
 
-    for (int i = s->half; i < s->n; i += 2) {
-        dot += s->value[i] * s->rest[i];
-        square += s->value[i] * s->value[i];
-    }
+    for (int i = s->half; i < s->n; i += 2)
+        dot += value[i] * s->rest[i];
     for (int i = 0; i < s->n && square > 0; i++)
-        s->rest[i] -= dot / square * s->value[i];
+        s->rest[i] -= dot / square * value[i];
 }
 
 /* s->value: the combination of two columns that pair_screen.h has found. */
@@ -128,13 +139,13 @@ static double gain_of(struct screen *s, const double *weight)
 {
     double mean[BINS], gain = 0, square = 0, rest = 0;
 
-    direction_take(s, weight);
-    bins_take(s, s->value);
+    direction_take(s, weight, s->value);
+    bins_take(s, s->value, &s->now);
     for (int half = 0; half < 2; half++) {
         half_take(s, half);
-        means_take(s, mean);
+        means_take(s, &s->now, mean);
         for (int i = 1 - half; i < s->n; i += 2) {
-            double r = s->rest[i], left = r - mean[s->bin[i]], d = r * r - left * left;
+            double r = s->rest[i], left = r - mean[s->now.of[i]], d = r * r - left * left;
             rest += r * r;
             gain += d;
             square += d * d;
@@ -151,17 +162,26 @@ static double clipped(double v)
 }
 
 /* In units of spreads, from clipped values, so that a few outliers do not name the directions. */
-static void covariance_take(const struct screen *s, double *a)
+static void covariance_take(struct screen *s)
 {
-    for (int p = 0; p < s->n_cols; p++) {
-        for (int q = p; q < s->n_cols; q++) {
-            const double *x = s->x + (ptrdiff_t)p * s->n, *y = s->x + (ptrdiff_t)q * s->n;
+    double *clip = mem_array((size_t)s->n * (size_t)s->n_cols, sizeof *clip);
+    int p = s->n_cols;
+
+    for (int c = 0; c < p; c++) {
+        const double *x = s->x + (ptrdiff_t)c * s->n;
+        for (int i = 0; i < s->n; i++)
+            clip[(ptrdiff_t)c * s->n + i] = clipped(x[i] / s->sd[c]);
+    }
+    for (int a = 0; a < p; a++) {
+        for (int b = a; b < p; b++) {
+            const double *x = clip + (ptrdiff_t)a * s->n, *y = clip + (ptrdiff_t)b * s->n;
             double sum = 0;
             for (int i = 0; i < s->n; i++)
-                sum += clipped(x[i] / s->sd[p]) * clipped(y[i] / s->sd[q]);
-            a[p * s->n_cols + q] = a[q * s->n_cols + p] = sum / s->n;
+                sum += x[i] * y[i];
+            s->covariance[a * p + b] = s->covariance[b * p + a] = sum / s->n;
         }
     }
+    mem_free(clip);
 }
 
 /* The components, as rows of v. */
@@ -171,7 +191,7 @@ static void set_take(const struct screen *s, bool in_spreads, double (*v)[ROTATE
         stretch[ROTATE_MOST_COLS];
     int p = s->n_cols;
 
-    covariance_take(s, a);
+    memcpy(a, s->covariance, (size_t)(p * p) * sizeof *a);
     for (int i = 0; i < p && !in_spreads; i++) {
         for (int j = 0; j < p; j++)
             a[i * p + j] *= s->sd[i] * s->sd[j];
@@ -183,24 +203,36 @@ static void set_take(const struct screen *s, bool in_spreads, double (*v)[ROTATE
     }
 }
 
-/* Frees the rest of what the columns say one by one and in the pairs that are inputs already, and of
- * a sum of the columns: the components are at right angles, so that their lines part it. */
-static void known_off(struct screen *s, const int *cols, const struct pair *pairs, int n_pairs)
+/* What known_off takes off: bins of the columns and of the pairs that are inputs already, and the
+ * components. */
+static void known_take(struct screen *s, const int *cols, const struct pair *pairs)
 {
     double v[ROTATE_MOST_COLS][ROTATE_MOST_COLS] = { { 0 } };
 
+    covariance_take(s);
     set_take(s, true, v);
+    for (int d = 0; d < s->n_cols; d++) {
+        double *along = s->along + (ptrdiff_t)d * s->n;
+        direction_take(s, v[d], along);
+        for (int i = 0; i < s->n; i++)
+            s->square[d][i & 1] += along[i] * along[i];
+        bins_take(s, s->x + (ptrdiff_t)d * s->n, &s->known[d]);
+    }
+    for (int k = s->n_cols; k < s->n_known; k++) {
+        pair_take(s, cols, &pairs[k - s->n_cols]);
+        bins_take(s, s->value, &s->known[k]);
+    }
+}
+
+/* Frees the rest of what the columns say one by one and in the pairs that are inputs already, and of
+ * a sum of the columns: the components are at right angles, so that their lines part it. */
+static void known_off(struct screen *s)
+{
     for (int pass = 0; pass < PASSES; pass++) {
-        for (int d = 0; d < s->n_cols; d++) {
-            direction_take(s, v[d]);
-            line_off(s);
-        }
-        for (int c = 0; c < s->n_cols; c++)
-            effect_off(s, s->x + (ptrdiff_t)c * s->n);
-        for (int k = 0; k < n_pairs; k++) {
-            pair_take(s, cols, &pairs[k]);
-            effect_off(s, s->value);
-        }
+        for (int d = 0; d < s->n_cols; d++)
+            line_off(s, d);
+        for (int k = 0; k < s->n_known; k++)
+            effect_off(s, &s->known[k]);
     }
 }
 
@@ -305,14 +337,34 @@ static bool screen_run(struct screen *s, const struct prep_spec *spec, const str
     }
     half_take(s, 0);
     target_take(s, spec, rows);
+    known_take(s, of->cols, of->pairs);
     for (int half = 0; half < 2; half++) {
         half_take(s, half);
-        known_off(s, of->cols, of->pairs, of->n_pairs);
+        known_off(s);
     }
     double as_is = set_try(s, false, out), in_spreads = set_try(s, true, &other);
     if (in_spreads > as_is)
         *out = other;
     return out->n > 0;
+}
+
+static void screen_room(struct screen *s, int n_known)
+{
+    size_t n = (size_t)s->n, cols = (size_t)s->n_cols;
+
+    s->x = mem_array(n * (2 * cols + 3) + cols * cols, sizeof *s->x);
+    s->along = s->x + n * cols;
+    s->rests = s->along + n * cols;
+    s->value = s->rests + 2 * n;
+    s->covariance = s->value + n;
+    s->now.of = mem_array(n * ((size_t)n_known + 1), 1);
+    s->known = mem_array((size_t)n_known, sizeof *s->known);
+    s->n_known = n_known;
+    for (int k = 0; k < n_known; k++)
+        s->known[k].of = s->now.of + n * ((size_t)k + 1);
+    s->key = mem_array(n * 3, sizeof *s->key);
+    s->order = s->key + n;
+    s->room = s->order + n;
 }
 
 bool rotate_screen(const struct prep_spec *spec, const struct rotate_of *of, struct rotation *out)
@@ -329,18 +381,12 @@ bool rotate_screen(const struct prep_spec *spec, const struct rotate_of *of, str
             rows[s.n++] = i;
     }
     if (s.n >= LEAST_ROWS && n >= ROTATE_LEAST_COLS && n <= ROTATE_MOST_COLS) {
-        size_t room = (size_t)s.n;
-        s.x = mem_array(room * ((size_t)n + 3), sizeof *s.x);
-        s.rests = s.x + room * (size_t)n;
-        s.value = s.rests + 2 * room;
-        s.bin = mem_array(room, 1);
-        s.key = mem_array(room * 3, sizeof *s.key);
-        s.order = s.key + room;
-        s.room = s.order + room;
+        screen_room(&s, n + of->n_pairs);
         found = screen_run(&s, spec, of, rows, out);
     }
     mem_free(s.x);
-    mem_free(s.bin);
+    mem_free(s.now.of);
+    mem_free(s.known);
     mem_free(s.key);
     mem_free(rows);
     return found;
