@@ -4,10 +4,9 @@
 #include "ml/prep/code_screen.h"
 
 #include "base/mem.h"
-#include "ml/prep/level_means.h"
+#include "ml/math/sort.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -15,7 +14,8 @@ enum {
     /* Fewer values are told apart by a few cuts, and a value needs some rows to have a mean. */
     LEAST_VALUES = 24,
     LEAST_ROWS_A_VALUE = 3,
-    MOST_BINS = 64
+    MOST_BINS = 64,
+    WEIGHTS = 3
 };
 /* What a number must explain more than bins of neighbours do: as a factor, as a share of the
  * variance, and in standard errors. */
@@ -24,36 +24,42 @@ enum {
 #define LEAST_ERRORS 6.0
 
 struct sample {
-    int n, n_values;
-    double *x, *y;
+    int n, n_values, n_means;
+    double *x;
+    /* [n_means][n] the target, or one class of it after the other, about its mean and in units of its
+     * largest distance */
+    double *y;
     /* place: of the row's value among those that occur */
     int *part, *group, *place;
-    /* the values that occur, ascending */
-    double *value;
+};
+
+/* Rows and sums by group and part, of one target. */
+struct by_part {
+    double n[PREP_PARTS], sum[PREP_PARTS];
 };
 
 static bool is_whole(double x)
 {
-    return fabs(x) <= 9007199254740992.0 && x == floor(x);
+    return fabs(x) <= 9007199254740992.0 && x == (double)(int64_t)x;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Sorts values and drops repeated ones; returns how many are left. */
+/* Sorts values and drops repeated ones; returns how many are left. -1 = there is no memory. */
 static int64_t unique(double *value, int64_t n)
 {
+    uint64_t *key = mem_try_alloc(((size_t)n + 1) * sizeof *key);
     int64_t m = 0;
 
-    qsort(value, (size_t)n, sizeof *value, by_number);
-    for (int64_t i = 0; i < n; i++) {
-        if (m == 0 || value[i] != value[m - 1])
-            value[m++] = value[i];
+    for (int64_t i = 0; i < n && key; i++)
+        key[i] = ml_key_f64(value[i]);
+    if (!key || ml_sort_u64(key, NULL, (size_t)n, NULL) < 0) {
+        mem_try_free(key);
+        return -1;
     }
+    for (int64_t i = 0; i < n; i++) {
+        if (m == 0 || key[i] != key[i - 1])
+            value[m++] = ml_key_value(key[i]);
+    }
+    mem_try_free(key);
     return m;
 }
 
@@ -73,7 +79,7 @@ int code_values(const struct prep_spec *spec, int col, int most, double **out)
         int64_t m = MIN(spec->frame->rows - from, PREP_BLOCK);
         if (n + m > room)
             n = unique(value, n);
-        is_fine = n + m <= room;
+        is_fine = n >= 0 && n + m <= room;
         frame_numbers(spec->frame, col, from, m, x);
         for (int64_t i = 0; i < m && is_fine; i++) {
             if (isnan(x[i]) || !is_used(spec, from + i))
@@ -83,12 +89,33 @@ int code_values(const struct prep_spec *spec, int col, int most, double **out)
         }
     }
     n = is_fine ? unique(value, n) : 0;
-    if (is_fine && n <= most) {
+    if (is_fine && n >= 0 && n <= most) {
         *out = value;
         return (int)n;
     }
     mem_try_free(value);
     return -1;
+}
+
+/* The values that occur, and each row's place among them. False = there is no memory. */
+static bool places_take(struct sample *s)
+{
+    uint64_t *key = mem_try_alloc(((size_t)s->n + 1) * sizeof *key);
+    uint32_t *row = mem_try_alloc(((size_t)s->n + 1) * sizeof *row);
+    bool is_fine = key && row;
+
+    for (int i = 0; i < s->n && is_fine; i++) {
+        key[i] = ml_key_f64(s->x[i]);
+        row[i] = (uint32_t)i;
+    }
+    is_fine = is_fine && ml_sort_u64(key, row, (size_t)s->n, NULL) == 0;
+    for (int i = 0; i < s->n && is_fine; i++) {
+        s->n_values += i == 0 || key[i] != key[i - 1];
+        s->place[row[i]] = s->n_values - 1;
+    }
+    mem_try_free(key);
+    mem_try_free(row);
+    return is_fine;
 }
 
 /* Training rows that have a number, at equal distances. false: not all of them are whole, or there
@@ -111,47 +138,62 @@ static bool sample_take(const struct prep_spec *spec, int col, struct sample *s,
         s->part[s->n] = spec->target->part[rows[i]];
         rows[s->n++] = rows[i];
     }
-    memcpy(s->value, s->x, (size_t)s->n * sizeof *s->x);
-    s->n_values = (int)unique(s->value, s->n);
-    if (s->n_values < LEAST_VALUES || s->n_values * LEAST_ROWS_A_VALUE > s->n ||
-        s->n_values > PREP_MAX_LEVELS)
-        return false;
-    for (int i = 0; i < s->n; i++)
-        s->place[i] = level_of_value(s->value, s->n_values, s->x[i]);
-    return true;
+    return places_take(s) && s->n_values >= LEAST_VALUES &&
+           s->n_values * LEAST_ROWS_A_VALUE <= s->n && s->n_values <= PREP_MAX_LEVELS;
 }
 
-/* Squared errors of the rows when each is predicted by the mean of its group in the other parts,
- * drawn towards the mean of all by `weight` rows; added to error[n]. */
-static void errors_add(const struct sample *s, int n_groups, double weight, double *error)
+/* Adds up target k by group and part. */
+static void sums_take(const struct sample *s, int k, int n_groups, struct by_part *by,
+                      struct by_part *all)
 {
-    double(*n)[PREP_PARTS] = mem_array((size_t)n_groups + 1, sizeof *n);
-    double(*sum)[PREP_PARTS] = mem_array((size_t)n_groups + 1, sizeof *sum);
-    double all_n[PREP_PARTS] = { 0 }, all_sum[PREP_PARTS] = { 0 }, rows = 0, total = 0;
+    const double *y = s->y + (ptrdiff_t)k * s->n;
+
+    memset(by, 0, (size_t)n_groups * sizeof *by);
+    *all = (struct by_part){ .n = { 0 } };
+    for (int i = 0; i < s->n; i++) {
+        struct by_part *to = &by[s->group[i]];
+        int part = s->part[i];
+        to->n[part] += 1;
+        to->sum[part] += y[i];
+        all->n[part] += 1;
+        all->sum[part] += y[i];
+    }
+}
+
+/* The mean of each group in the parts other than one, drawn towards the mean of all by `weight`
+ * rows: [n_groups][PREP_PARTS]. */
+static void means_take(const struct by_part *by, const struct by_part *all, int n_groups,
+                       double weight, double *mean)
+{
+    double rows = 0, total = 0, others[PREP_PARTS];
+
+    for (int p = 0; p < PREP_PARTS; p++) {
+        rows += all->n[p];
+        total += all->sum[p];
+    }
+    for (int p = 0; p < PREP_PARTS; p++)
+        others[p] = rows - all->n[p] > 0 ? (total - all->sum[p]) / (rows - all->n[p]) : 0;
+    for (int g = 0; g < n_groups; g++) {
+        for (int part = 0; part < PREP_PARTS; part++) {
+            double n = 0, sum = 0;
+            for (int p = 0; p < PREP_PARTS; p++) {
+                n += p == part ? 0 : by[g].n[p];
+                sum += p == part ? 0 : by[g].sum[p];
+            }
+            mean[g * PREP_PARTS + part] = (sum + weight * others[part]) / (n + weight);
+        }
+    }
+}
+
+/* Adds the squared errors of the rows when each is predicted by its group's mean. */
+static void errors_add(const struct sample *s, int k, const double *mean, double *error)
+{
+    const double *y = s->y + (ptrdiff_t)k * s->n;
 
     for (int i = 0; i < s->n; i++) {
-        n[s->group[i]][s->part[i]] += 1;
-        sum[s->group[i]][s->part[i]] += s->y[i];
-        all_n[s->part[i]] += 1;
-        all_sum[s->part[i]] += s->y[i];
-    }
-    for (int p = 0; p < PREP_PARTS; p++) {
-        rows += all_n[p];
-        total += all_sum[p];
-    }
-    for (int i = 0; i < s->n; i++) {
-        int g = s->group[i], part = s->part[i];
-        double g_n = 0, g_sum = 0, others = rows - all_n[part];
-        for (int p = 0; p < PREP_PARTS; p++) {
-            g_n += p == part ? 0 : n[g][p];
-            g_sum += p == part ? 0 : sum[g][p];
-        }
-        double mean = others > 0 ? (total - all_sum[part]) / others : 0;
-        double off = s->y[i] - (g_sum + weight * mean) / (g_n + weight);
+        double off = y[i] - mean[s->group[i] * PREP_PARTS + s->part[i]];
         error[i] += off * off;
     }
-    mem_free(n);
-    mem_free(sum);
 }
 
 /* The group of each row: its value, or its bin of neighbouring values with about equal rows. */
@@ -172,25 +214,25 @@ static void groups_take(struct sample *s, int bins)
 }
 
 /* Takes the target, or one class of it, about its mean and in units of its largest distance. */
-static void target_take(const struct prep_spec *spec, const int64_t *rows, int class_of,
-                        struct sample *s)
+static void target_take(const struct prep_spec *spec, const int64_t *rows, int class_of, int n,
+                        double *out)
 {
     double top = 0, mean = 0;
 
-    for (int i = 0; i < s->n; i++) {
+    for (int i = 0; i < n; i++) {
         double y = spec->target->y[rows[i]];
-        s->y[i] = class_of >= 0 ? y == class_of : y;
-        top = fmax(top, fabs(s->y[i]));
+        out[i] = class_of >= 0 ? y == class_of : y;
+        top = fmax(top, fabs(out[i]));
     }
-    for (int i = 0; i < s->n; i++) {
-        s->y[i] /= top > 0 ? top : 1;
-        mean += s->y[i] / s->n;
+    for (int i = 0; i < n; i++) {
+        out[i] /= top > 0 ? top : 1;
+        mean += out[i] / n;
     }
     top = 0;
-    for (int i = 0; i < s->n; i++)
-        top = fmax(top, fabs(s->y[i] - mean));
-    for (int i = 0; i < s->n; i++)
-        s->y[i] = (s->y[i] - mean) / (top > 0 ? top : 1);
+    for (int i = 0; i < n; i++)
+        top = fmax(top, fabs(out[i] - mean));
+    for (int i = 0; i < n; i++)
+        out[i] = (out[i] - mean) / (top > 0 ? top : 1);
 }
 
 static double sum_of(const double *x, int n)
@@ -202,70 +244,106 @@ static double sum_of(const double *x, int n)
     return sum;
 }
 
-/* The errors of all means together, with this many bins (0 = each value alone). */
-static double errors_of(const struct prep_spec *spec, const int64_t *rows, const int *classes,
-                        int n_means, int bins, double weight, struct sample *s, double *error)
+/* Room for the errors of rows, and for what they are made of. */
+struct judge {
+    double *best, *now, *code[WEIGHTS]; /* [n] */
+    struct by_part *by;                 /* [n_values] */
+    double *mean;                       /* [n_values][PREP_PARTS] */
+};
+
+static const double weights[WEIGHTS] = { 2, 8, 32 };
+
+/* The errors of all means together, with this many bins. */
+static double errors_of_bins(struct sample *s, int bins, struct judge *j, double *error)
 {
+    struct by_part all;
+
     memset(error, 0, (size_t)s->n * sizeof *error);
     groups_take(s, bins);
-    for (int k = 0; k < n_means; k++) {
-        target_take(spec, rows, classes ? classes[k] : -1, s);
-        errors_add(s, bins ? bins : s->n_values, weight, error);
+    for (int k = 0; k < s->n_means; k++) {
+        sums_take(s, k, bins, j->by, &all);
+        means_take(j->by, &all, bins, 1, j->mean);
+        errors_add(s, k, j->mean, error);
     }
     return sum_of(error, s->n);
 }
 
-static bool is_better(const struct prep_spec *spec, const int64_t *rows, const int *classes,
-                      int n_means, struct sample *s)
+/* The same with each value alone, for each weight; returns the best of them. */
+static int errors_of_values(struct sample *s, struct judge *j, double *least)
 {
-    static const double weights[] = { 2, 8, 32 };
-    size_t room = (size_t)s->n + 1;
-    double *best = mem_array(room, sizeof *best), *code = mem_array(room, sizeof *code),
-           *now = mem_array(room, sizeof *now);
-    double none = errors_of(spec, rows, classes, n_means, 1, 1, s, best), bins = none;
-    double codes = INFINITY, square = 0;
+    int best = 0;
+
+    groups_take(s, 0);
+    for (int k = 0; k < s->n_means; k++) {
+        struct by_part all;
+        sums_take(s, k, s->n_values, j->by, &all);
+        for (int w = 0; w < WEIGHTS; w++) {
+            means_take(j->by, &all, s->n_values, weights[w], j->mean);
+            errors_add(s, k, j->mean, j->code[w]);
+        }
+    }
+    *least = INFINITY;
+    for (int w = 0; w < WEIGHTS; w++) {
+        double sum = sum_of(j->code[w], s->n);
+        best = sum < *least ? w : best;
+        *least = fmin(*least, sum);
+    }
+    return best;
+}
+
+static bool judged(struct sample *s, struct judge *j)
+{
+    double none = errors_of_bins(s, 1, j, j->best), bins = none, codes = 0, square = 0;
 
     for (int b = 2; b <= MOST_BINS && b * 2 <= s->n_values; b *= 2) {
-        double sum = errors_of(spec, rows, classes, n_means, b, 1, s, now);
+        double sum = errors_of_bins(s, b, j, j->now);
         if (sum < bins) {
-            memcpy(best, now, (size_t)s->n * sizeof *now);
+            memcpy(j->best, j->now, (size_t)s->n * sizeof *j->now);
             bins = sum;
         }
     }
-    for (size_t i = 0; i < ARRAY_LEN(weights); i++) {
-        double sum = errors_of(spec, rows, classes, n_means, 0, weights[i], s, now);
-        if (sum < codes) {
-            memcpy(code, now, (size_t)s->n * sizeof *now);
-            codes = sum;
-        }
-    }
+    const double *code = j->code[errors_of_values(s, j, &codes)];
     for (int i = 0; i < s->n; i++)
-        square += (best[i] - code[i]) * (best[i] - code[i]);
-    mem_free(best);
-    mem_free(code);
-    mem_free(now);
+        square += (j->best[i] - code[i]) * (j->best[i] - code[i]);
     return none - codes > LEAST_FACTOR * (none - bins) && bins - codes > LEAST_SHARE * none &&
            bins - codes > LEAST_ERRORS * sqrt(square);
+}
+
+static bool is_better(const struct prep_spec *spec, const int64_t *rows, const int *classes,
+                      struct sample *s)
+{
+    size_t n = (size_t)s->n, values = (size_t)s->n_values;
+    double *room = mem_array(n * (2 + WEIGHTS + (size_t)s->n_means) + values * PREP_PARTS,
+                             sizeof *room);
+    struct judge j = { .best = room, .now = room + n, .by = mem_array(values, sizeof *j.by) };
+
+    for (int w = 0; w < WEIGHTS; w++)
+        j.code[w] = room + (2 + (size_t)w) * n;
+    s->y = room + (2 + WEIGHTS) * n;
+    j.mean = s->y + n * (size_t)s->n_means;
+    for (int k = 0; k < s->n_means; k++)
+        target_take(spec, rows, classes ? classes[k] : -1, s->n, s->y + (size_t)k * n);
+    bool is = judged(s, &j);
+    mem_free(room);
+    mem_free(j.by);
+    return is;
 }
 
 bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means)
 {
     size_t most = (size_t)MIN(spec->frame->rows, 2 * MOST_ROWS) + 1;
-    struct sample s = { .x = mem_array(most, sizeof *s.x),
-                        .y = mem_array(most, sizeof *s.y),
+    struct sample s = { .n_means = n_means,
+                        .x = mem_array(most, sizeof *s.x),
                         .part = mem_array(most, sizeof *s.part),
                         .group = mem_array(most, sizeof *s.group),
-                        .place = mem_array(most, sizeof *s.place),
-                        .value = mem_array(most, sizeof *s.value) };
+                        .place = mem_array(most, sizeof *s.place) };
     int64_t *rows = mem_array(most, sizeof *rows);
-    bool is_code = sample_take(spec, col, &s, rows) && is_better(spec, rows, classes, n_means, &s);
+    bool is_code = sample_take(spec, col, &s, rows) && is_better(spec, rows, classes, &s);
 
     mem_free(s.x);
-    mem_free(s.y);
     mem_free(s.part);
     mem_free(s.group);
     mem_free(s.place);
-    mem_free(s.value);
     mem_free(rows);
     return is_code;
 }

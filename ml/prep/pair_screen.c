@@ -30,6 +30,12 @@ enum {
 #define LEAST_ERRORS   5.0
 #define MORE_EASE      3.0
 
+/* Rows of values by group: the group of each, and how many rows it has. */
+struct grouping {
+    const uint8_t *of;
+    double rows[GROUPS];
+};
+
 struct screen {
     int n, n_cols;
     /* by which all of these are divided */
@@ -39,6 +45,7 @@ struct screen {
     /* [n_cols][n] values, and the bins of the column */
     double *x;
     uint8_t *bin;
+    struct grouping *alone; /* [n_cols] by these bins */
     /* [MOST_TRIED][n] the column's side of the grid, of the columns that are tried in pairs */
     uint8_t *side;
     /* [n] working room */
@@ -74,38 +81,58 @@ static void bins_take(struct screen *s, const double *x, int bins, uint8_t *out)
         out[i] = isnan(x[i]) ? (uint8_t)bins : key_bin(cut, s->key[k++]);
 }
 
-/* Takes from x what the mean of its group says, with a weight of 4 rows on 0; adds the means to
- * effect (NULL = no). */
-static void means_off(const struct screen *s, const uint8_t *group, double *x, double *effect)
+static void grouping_take(const struct screen *s, const uint8_t *group, struct grouping *out)
 {
-    double sum[GROUPS] = { 0 }, n[GROUPS] = { 0 };
+    *out = (struct grouping){ .of = group };
+    for (int i = 0; i < s->n; i++)
+        out->rows[group[i]]++;
+}
 
-    for (int i = 0; i < s->n; i++) {
-        sum[group[i]] += x[i];
-        n[group[i]] += 1;
-    }
+/* Sums become means with a weight of 4 rows on 0. */
+static void means_make(const struct grouping *by, double sum[GROUPS])
+{
     for (int g = 0; g < GROUPS; g++)
-        sum[g] /= n[g] + 4;
-    for (int g = 0; effect && g < GROUPS; g++)
+        sum[g] /= by->rows[g] + 4;
+}
+
+/* Takes from x what the mean of its group says; adds the means to effect. */
+static void means_off(const struct screen *s, const struct grouping *by, double *x, double *effect)
+{
+    double sum[GROUPS] = { 0 };
+
+    for (int i = 0; i < s->n; i++)
+        sum[by->of[i]] += x[i];
+    means_make(by, sum);
+    for (int g = 0; g < GROUPS; g++)
         effect[g] += sum[g];
     for (int i = 0; i < s->n; i++)
-        x[i] -= sum[group[i]];
+        x[i] -= sum[by->of[i]];
 }
 
 /* Squared errors when the rest of each row is predicted by its group and, anew, by the columns a and
  * b alone. Returns their sum. The grid and the bins have about as many groups, so that neither fits
- * noise better than the other. */
+ * noise better than the other. What one grouping says is taken off while the next one's sums are
+ * made. */
 static double errors_of(const struct screen *s, const uint8_t *group, int a, int b, double *error)
 {
-    double all = 0;
+    double mean[GROUPS] = { 0 }, sum[GROUPS] = { 0 }, all = 0;
+    struct grouping own;
 
-    memcpy(error, s->rest, (size_t)s->n * sizeof *error);
-    for (int pass = 0; pass < PASSES; pass++) {
-        means_off(s, group, error, NULL);
-        means_off(s, s->bin + (ptrdiff_t)a * s->n, error, NULL);
-        means_off(s, s->bin + (ptrdiff_t)b * s->n, error, NULL);
+    grouping_take(s, group, &own);
+    const struct grouping *by[] = { &own, &s->alone[a], &s->alone[b] }, *before = NULL;
+    for (int k = 0; k < PASSES * (int)ARRAY_LEN(by); k++) {
+        const struct grouping *now = by[k % (int)ARRAY_LEN(by)];
+        for (int i = 0; i < s->n; i++) {
+            error[i] = before ? error[i] - mean[before->of[i]] : s->rest[i];
+            sum[now->of[i]] += error[i];
+        }
+        means_make(now, sum);
+        memcpy(mean, sum, sizeof mean);
+        memset(sum, 0, sizeof sum);
+        before = now;
     }
     for (int i = 0; i < s->n; i++) {
+        error[i] -= mean[before->of[i]];
         error[i] *= error[i];
         all += error[i];
     }
@@ -119,7 +146,7 @@ static void rest_take(struct screen *s, double *effect)
     memcpy(s->rest, s->y, (size_t)s->n * sizeof *s->y);
     for (int pass = 0; pass < PASSES; pass++) {
         for (int c = 0; c < s->n_cols; c++)
-            means_off(s, s->bin + (ptrdiff_t)c * s->n, s->rest, effect + (ptrdiff_t)c * GROUPS);
+            means_off(s, &s->alone[c], s->rest, effect + (ptrdiff_t)c * GROUPS);
     }
 }
 
@@ -245,6 +272,7 @@ static int screen_run(const struct prep_spec *spec, const int *cols, const int64
     for (int c = 0; c < s->n_cols; c++) {
         frame_numbers_at(spec->frame, cols[c], rows, s->n, s->x + (ptrdiff_t)c * s->n);
         bins_take(s, s->x + (ptrdiff_t)c * s->n, BINS, s->bin + (ptrdiff_t)c * s->n);
+        grouping_take(s, s->bin + (ptrdiff_t)c * s->n, &s->alone[c]);
     }
     double whole = target_take(spec, rows, s);
     rest_take(s, effect);
@@ -285,6 +313,7 @@ int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
             s.error[k] = s.value + (k + 1) * room;
         s.x = mem_array(room * (size_t)n, sizeof *s.x);
         s.bin = mem_array(room * (size_t)n, 1);
+        s.alone = mem_array((size_t)n, sizeof *s.alone);
         s.side = mem_array(room * MOST_TRIED, 1);
         s.now = mem_array(room, 1);
         s.key = mem_array(room * 3, sizeof *s.key);
@@ -296,6 +325,7 @@ int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
     mem_free(s.y);
     mem_free(s.x);
     mem_free(s.bin);
+    mem_free(s.alone);
     mem_free(s.side);
     mem_free(s.now);
     mem_free(s.key);
