@@ -313,8 +313,8 @@ static bool is_better(const struct prep_spec *spec, const int64_t *rows, const i
                       struct sample *s)
 {
     size_t n = (size_t)s->n, values = (size_t)s->n_values;
-    double *room = mem_array(n * (2 + WEIGHTS + (size_t)s->n_means) + values * PREP_PARTS,
-                             sizeof *room);
+    double *room =
+        mem_array(n * (2 + WEIGHTS + (size_t)s->n_means) + values * PREP_PARTS, sizeof *room);
     struct judge j = { .best = room, .now = room + n, .by = mem_array(values, sizeof *j.by) };
 
     for (int w = 0; w < WEIGHTS; w++)
