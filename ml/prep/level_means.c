@@ -2,8 +2,8 @@
  * equal rows give equal bytes. Called by step_levels.c. */
 #include "ml/prep/level_means.h"
 
-#include "base/bisect.h"
 #include "base/mem.h"
+#include "ml/prep/number_places.h"
 
 #include <math.h>
 
@@ -11,14 +11,15 @@
 #define MOST_WEIGHT  1e6
 #define LEAST_WEIGHT 0.5
 
-int32_t level_of_value(const double *value, int n_levels, double x)
+void levels_of_values(const double *value, int n_levels, const double *x, int64_t n, int32_t *out)
 {
-    int at;
-
-    if (isnan(x))
-        return n_levels;
-    BISECT(at, n_levels, value[at] < x);
-    return at < n_levels && value[at] == x ? at : n_levels + 1;
+    number_places(value, n_levels, x, n, out);
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(x[i]))
+            out[i] = n_levels;
+        else if (out[i] == n_levels || value[out[i]] != x[i])
+            out[i] = n_levels + 1;
+    }
 }
 
 int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels)
@@ -48,14 +49,17 @@ static void two_rows_read(const struct level_rows *r, int64_t from, int64_t n, i
     }
 }
 
-static int32_t level_of_number(const struct level_rows *r, double x)
+static void numbers_read(const struct level_rows *r, const double *x, int64_t n, int32_t *out)
 {
-    int32_t level;
-
-    if (!r->numbers)
-        return level_of_value(r->value, r->n_levels, x);
-    level = prep_level_of_number(r->numbers, x);
-    return level >= 0 ? level : level == PREP_NO_LEVEL ? r->n_levels : r->n_levels + 1;
+    if (!r->numbers) {
+        levels_of_values(r->value, r->n_levels, x, n, out);
+        return;
+    }
+    prep_levels_of_numbers(r->numbers, x, n, out);
+    for (int64_t i = 0; i < n; i++) {
+        if (out[i] < 0)
+            out[i] = out[i] == PREP_NO_LEVEL ? r->n_levels : r->n_levels + 1;
+    }
 }
 
 void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out)
@@ -77,8 +81,7 @@ void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_
     for (int64_t at = 0; at < n; at += (int64_t)ARRAY_LEN(x)) {
         int64_t m = MIN(n - at, (int64_t)ARRAY_LEN(x));
         frame_numbers(r->frame, r->col, from + at, m, x);
-        for (int64_t i = 0; i < m; i++)
-            out[at + i] = level_of_number(r, x[i]);
+        numbers_read(r, x, m, out + at);
     }
 }
 

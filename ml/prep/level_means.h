@@ -34,7 +34,8 @@ struct level_rows {
 int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels);
 /* out: 0 to n_levels + 1 */
 void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out);
-int32_t level_of_value(const double *value, int n_levels, double x);
+/* The same for numbers: value [n_levels] is ascending. */
+void levels_of_values(const double *value, int n_levels, const double *x, int64_t n, int32_t *out);
 
 enum { LEVEL_VARIANTS = PREP_PARTS + 1 };
 struct level_means {

@@ -168,17 +168,18 @@ static int64_t count_codes(const struct prep_spec *spec, int at, const double *v
                            struct level_count *count)
 {
     double x[PREP_BLOCK];
+    int32_t level[PREP_BLOCK];
     int64_t missing = 0;
 
     for (int64_t from = 0; from < spec->frame->rows; from += PREP_BLOCK) {
         int64_t n = MIN(spec->frame->rows - from, PREP_BLOCK);
         frame_numbers(spec->frame, at, from, n, x);
+        levels_of_values(value, n_levels, x, n, level);
         for (int64_t i = 0; i < n; i++) {
             if (!row_used(spec, from + i))
                 continue;
-            int level = level_of_value(value, n_levels, x[i]);
-            if (level < n_levels)
-                count[level].n++;
+            if (level[i] < n_levels)
+                count[level[i]].n++;
             else
                 missing++;
         }

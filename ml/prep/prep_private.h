@@ -220,8 +220,8 @@ int prep_source_take(struct prep *p, const struct frame *f, int col);
  * two spellings of one number the more frequent one is taken. */
 void prep_map_numbers(const struct prep_col *c, struct view_numbers *out);
 void view_numbers_free(struct view_numbers *m);
-/* The level of a number: PREP_NO_LEVEL where it is missing, PREP_NEW_LEVEL where it has none. */
-int32_t prep_level_of_number(const struct view_numbers *m, double x);
+/* The levels of numbers: PREP_NO_LEVEL where one is missing, PREP_NEW_LEVEL where it has none. */
+void prep_levels_of_numbers(const struct view_numbers *m, const double *x, int64_t n, int32_t *out);
 /* [levels of the table] the level of the preparation, or -1; mem_try_free. NULL = no memory. */
 int32_t *prep_map_levels(const struct prep_col *c, const struct frame_col *fc);
 /* Rows of a column of levels as levels of its plain input; missing = -1, unknown = -2. */

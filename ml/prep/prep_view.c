@@ -3,9 +3,9 @@
  * The view maps columns by name and levels by text once, and opens the steps; then the makers of
  * bins and dense rows (prep_bins.c, prep_dense.c) read rows through two calls. Immutable after it
  * is made, but for prep_view_shuffle and prep_view_mix: any number of threads may read one. */
-#include "base/bisect.h"
 #include "base/mem.h"
 #include "ml/math/forest_math.h"
+#include "ml/prep/number_places.h"
 #include "ml/prep/prep_private.h"
 #include "ml/prep/step.h"
 
@@ -236,29 +236,28 @@ void prep_source_codes(const struct prep_view *v, int source, int64_t from, int6
         frame_codes(v->frame, v->col[source], from, n, out);
 }
 
-int32_t prep_level_of_number(const struct view_numbers *m, double x)
+void prep_levels_of_numbers(const struct view_numbers *m, const double *x, int64_t n, int32_t *out)
 {
-    int at;
-
-    if (isnan(x))
-        return PREP_NO_LEVEL;
-    BISECT(at, m->n, m->value[at] < x);
-    return at < m->n && m->value[at] == x ? m->level[at] : PREP_NEW_LEVEL;
+    number_places(m->value, m->n, x, n, out);
+    for (int64_t i = 0; i < n; i++) {
+        bool is_there = out[i] < m->n && m->value[out[i]] == x[i];
+        out[i] = isnan(x[i]) ? PREP_NO_LEVEL : is_there ? m->level[out[i]] : PREP_NEW_LEVEL;
+    }
 }
 
 void prep_source_levels(const struct prep_view *v, int source, int64_t from, int64_t n,
                         int32_t *out)
 {
     const int32_t *map = v->map[source];
-    double x = 0;
+    double x[256];
 
-    if (!map) {
-        for (int64_t i = 0; i < n; i++) {
-            prep_source_numbers(v, source, from + i, 1, &x);
-            out[i] = prep_level_of_number(&v->numbers[source], x);
-        }
-        return;
+    for (int64_t at = 0; at < n && !map; at += (int64_t)ARRAY_LEN(x)) {
+        int64_t some = MIN(n - at, (int64_t)ARRAY_LEN(x));
+        prep_source_numbers(v, source, from + at, some, x);
+        prep_levels_of_numbers(&v->numbers[source], x, some, out + at);
     }
+    if (!map)
+        return;
     prep_source_codes(v, source, from, n, out);
     for (int64_t i = 0; i < n; i++)
         out[i] = out[i] < 0 ? PREP_NO_LEVEL : map[out[i]] < 0 ? PREP_NEW_LEVEL : map[out[i]];

@@ -194,8 +194,7 @@ static void levels_of(const struct step_view *v, int64_t from, int64_t n, int32_
 
     if (t->number) {
         step_numbers(v, 0, from, n, x);
-        for (int64_t i = 0; i < n; i++)
-            level[i] = level_of_value(t->number, t->n_levels, x[i]);
+        levels_of_values(t->number, t->n_levels, x, n, level);
         return;
     }
     prep_source_levels(v->view, v->step->source[0], from, n, level);
