@@ -10,32 +10,21 @@
 typedef float whole __attribute__((vector_size(SPARSE_WIDE * 4), aligned(4), may_alias));
 typedef float half __attribute__((vector_size(SPARSE_HALF * 4), aligned(4), may_alias));
 
-/* The sum of n entries goes to `out`. */
-#define SUM_OF(place)                                                             \
-    static inline __attribute__((always_inline)) void sum_of_##place(             \
-        const place *at, const float *value, int64_t n, int wide, const float *b, \
-        int64_t b_stride, float *out)                                             \
-    {                                                                             \
-        half low = { 0 }, high = { 0 };                                           \
-        for (int64_t e = 0; e < n; e++) {                                         \
-            const float *from = b + at[e] * b_stride;                             \
-            low += value[e] * *(const half *)from;                                \
-            if (wide == SPARSE_WIDE)                                              \
-                high += value[e] * *(const half *)(from + SPARSE_HALF);           \
-        }                                                                         \
-        *(half *)out = low;                                                       \
-        if (wide == SPARSE_WIDE)                                                  \
-            *(half *)(out + SPARSE_HALF) = high;                                  \
-    }
-SUM_OF(uint16_t)
-SUM_OF(uint32_t)
-
 SIMD_BODY void times_of(const struct sparse *a, const int wide, const float *b, int64_t b_stride,
                         float *out, int64_t out_stride)
 {
-    for (int64_t i = 0; i < a->rows; i++)
-        sum_of_uint16_t(a->col + a->start[i], a->value + a->start[i], a->start[i + 1] - a->start[i],
-                        wide, b, b_stride, out + i * out_stride);
+    for (int64_t i = 0; i < a->rows; i++) {
+        half low = { 0 }, high = { 0 };
+        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++) {
+            const float *from = b + a->col[e] * b_stride;
+            low += a->value[e] * *(const half *)from;
+            if (wide == SPARSE_WIDE)
+                high += a->value[e] * *(const half *)(from + SPARSE_HALF);
+        }
+        *(half *)(out + i * out_stride) = low;
+        if (wide == SPARSE_WIDE)
+            *(half *)(out + i * out_stride + SPARSE_HALF) = high;
+    }
 }
 SIMD_BODY void times_body(const struct sparse *a, int wide, const float *b, int64_t b_stride,
                           float *out, int64_t out_stride)
@@ -53,9 +42,18 @@ SIMD_KERNEL_STATIC(times,
 SIMD_BODY void columns_of(const struct sparse_columns *a, const int wide, const float *b,
                           int64_t b_stride, float *out, int64_t out_stride)
 {
-    for (int64_t j = 0; j < a->cols; j++)
-        sum_of_uint32_t(a->row + a->start[j], a->value + a->start[j], a->start[j + 1] - a->start[j],
-                        wide, b, b_stride, out + j * out_stride);
+    for (int64_t j = 0; j < a->cols; j++) {
+        half low = { 0 }, high = { 0 };
+        for (int64_t e = a->start[j]; e < a->start[j + 1]; e++) {
+            const float *from = b + a->entry[e].row * b_stride;
+            low += a->entry[e].value * *(const half *)from;
+            if (wide == SPARSE_WIDE)
+                high += a->entry[e].value * *(const half *)(from + SPARSE_HALF);
+        }
+        *(half *)(out + j * out_stride) = low;
+        if (wide == SPARSE_WIDE)
+            *(half *)(out + j * out_stride + SPARSE_HALF) = high;
+    }
 }
 SIMD_BODY void columns_body(const struct sparse_columns *a, int wide, const float *b,
                             int64_t b_stride, float *out, int64_t out_stride)
@@ -89,19 +87,19 @@ SIMD_KERNEL_STATIC(transposed,
                     int64_t out_stride),
                    (a, wide, b, b_stride, out, out_stride))
 
-void sparse_columns_fill(const struct sparse *a, int64_t *start, uint32_t *row, float *value)
+void sparse_columns_fill(const struct sparse *a, struct sparse_columns *out)
 {
+    int64_t *start = out->start;
+
+    out->cols = a->cols;
     memset(start, 0, ((size_t)a->cols + 1) * sizeof *start);
     for (int64_t e = 0; e < a->start[a->rows]; e++)
         start[a->col[e] + 1]++;
     for (int j = 0; j < a->cols; j++)
         start[j + 1] += start[j];
     for (int64_t i = 0; i < a->rows; i++) {
-        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++) {
-            int64_t to = start[a->col[e]]++;
-            row[to] = (uint32_t)i;
-            value[to] = a->value[e];
-        }
+        for (int64_t e = a->start[i]; e < a->start[i + 1]; e++)
+            out->entry[start[a->col[e]]++] = (struct sparse_entry){ (uint32_t)i, a->value[e] };
     }
     /* each start has become the next one's */
     memmove(start + 1, start, (size_t)a->cols * sizeof *start);

@@ -21,14 +21,17 @@ struct sparse {
 
 /* The same matrix column by column, rows ascending: column j has the entries start[j] .. start[j + 1]
  * - 1. Sums over the rows of a column then stay in registers, which takes a third of the time. */
+struct sparse_entry {
+    uint32_t row;
+    float value;
+};
 struct sparse_columns {
     int cols;
-    const int64_t *start; /* [cols + 1] */
-    const uint32_t *row;
-    const float *value;
+    int64_t *start; /* [cols + 1] */
+    struct sparse_entry *entry;
 };
-/* Fills start, row and value from the rows. */
-void sparse_columns_fill(const struct sparse *a, int64_t *start, uint32_t *row, float *value);
+/* Fills start and entry from the rows. */
+void sparse_columns_fill(const struct sparse *a, struct sparse_columns *out);
 
 /* wide below: how many columns the dense side has, SPARSE_WIDE or SPARSE_HALF. */
 

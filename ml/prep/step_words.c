@@ -125,43 +125,6 @@ static void labels_take(const struct prep_target *target, struct words_state *t)
     }
 }
 
-static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
-{
-    const struct prep_spec *spec = in->spec;
-    const struct frame_col *c = &spec->frame->cols[in->col[0]];
-    char sep[WORDS_SEP_BYTES] = "";
-
-    if (!spec->target)
-        return 0;
-    int32_t *code = codes_of(spec->frame, in->col[0], err);
-    if (!code)
-        return -1;
-    struct words_state *t = state_new(s);
-    t->is_list = c->kind == FRAME_LIST;
-    if (t->is_list)
-        step_list_sep(c->note, sep);
-    struct score_rows rows = rows_of(spec->frame, in->col[0], code, spec->target, spec->use);
-    if (!t->is_list)
-        rows.texts = step_texts_read(in);
-    int rc = score_fit(sep, &rows, cache_share(spec->frame), &t->score, err);
-    mem_try_free(code);
-    s->n_parts = t->score.n_outputs;
-    t->room = cache_share(spec->frame) / 4;
-    if (rc == 1)
-        labels_take(spec->target, t);
-    else
-        state_free(s);
-    return rc;
-}
-
-/* ---- values ---- */
-
-struct words_open {
-    /* scores of a text stand side by side: [levels][outputs], of a fold [levels][outputs][fits] */
-    int fits;
-    float *score;
-};
-
 /* What the scores of a fold follow from, beside the state: the table, and of each used row its part,
  * target and weight. */
 static void fold_digest(const struct score_rows *in, uint8_t of[SHA256_BYTES])
@@ -216,6 +179,59 @@ static void kept_add(struct words_state *t, const uint8_t of[SHA256_BYTES], size
     }
     pthread_mutex_unlock(&t->lock);
 }
+
+/* Keeps the scores of the rows that the step was fitted on: a view of them comes next. */
+static void first_keep(const struct score_rows *rows, struct words_state *t)
+{
+    size_t scores = (size_t)rows->texts.n_levels * (size_t)(t->score.n_outputs * (PREP_PARTS + 1));
+    uint8_t of[SHA256_BYTES];
+
+    if (!t->score.first)
+        return;
+    fold_digest(rows, of);
+    kept_add(t, of, scores * sizeof *t->score.first, t->score.first);
+    mem_try_free(t->score.first);
+    t->score.first = NULL;
+}
+
+static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
+{
+    const struct prep_spec *spec = in->spec;
+    const struct frame_col *c = &spec->frame->cols[in->col[0]];
+    char sep[WORDS_SEP_BYTES] = "";
+
+    if (!spec->target)
+        return 0;
+    int32_t *code = codes_of(spec->frame, in->col[0], err);
+    if (!code)
+        return -1;
+    struct words_state *t = state_new(s);
+    t->is_list = c->kind == FRAME_LIST;
+    if (t->is_list)
+        step_list_sep(c->note, sep);
+    struct score_rows rows = rows_of(spec->frame, in->col[0], code, spec->target, spec->use);
+    if (!t->is_list)
+        rows.texts = step_texts_read(in);
+    int rc = score_fit(sep, &rows, cache_share(spec->frame), &t->score, err);
+    s->n_parts = t->score.n_outputs;
+    t->room = cache_share(spec->frame) / 4;
+    if (rc == 1) {
+        labels_take(spec->target, t);
+        first_keep(&rows, t);
+    }
+    mem_try_free(code);
+    if (rc != 1)
+        state_free(s);
+    return rc;
+}
+
+/* ---- values ---- */
+
+struct words_open {
+    /* scores of a text stand side by side: [levels][outputs], of a fold [levels][outputs][fits] */
+    int fits;
+    float *score;
+};
 
 static int score_of_fold(struct words_state *t, const struct score_rows *rows, size_t bytes,
                          float *out, struct err *err)

@@ -88,28 +88,21 @@ void corpus_fini(struct corpus *c)
 
 void corpus_columns(const struct corpus *c, struct sparse_columns *out)
 {
-    size_t n = (size_t)c->entries + 1;
-
     *out = (struct sparse_columns){ .cols = c->x.cols };
     if (c->entries > CORPUS_MOST_COLUMNS)
         return;
-    int64_t *start = mem_try_alloc(((size_t)c->x.cols + 1) * sizeof *start);
-    uint32_t *row = mem_try_alloc(n * sizeof *row);
-    float *value = mem_try_alloc(n * sizeof *value);
-    out->start = start;
-    out->row = row;
-    out->value = value;
-    if (start && row && value)
-        sparse_columns_fill(&c->x, start, row, value);
+    out->start = mem_try_alloc(((size_t)c->x.cols + 1) * sizeof *out->start);
+    out->entry = mem_try_alloc(((size_t)c->entries + 1) * sizeof *out->entry);
+    if (out->start && out->entry)
+        sparse_columns_fill(&c->x, out);
     else
         corpus_columns_fini(out);
 }
 
 void corpus_columns_fini(struct sparse_columns *c)
 {
-    mem_try_free((void *)(uintptr_t)c->start);
-    mem_try_free((void *)(uintptr_t)c->row);
-    mem_try_free((void *)(uintptr_t)c->value);
+    mem_try_free(c->start);
+    mem_try_free(c->entry);
     *c = (struct sparse_columns){ 0 };
 }
 

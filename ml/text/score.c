@@ -244,22 +244,51 @@ static bool target_units(const struct score_rows *in, struct score *s)
     return true;
 }
 
-/* The fits of all outputs on all rows. */
-static int fit_all(const struct score_cells *c, struct score *s, struct err *err)
+/* Takes the fit of output o, which is column k of a block. */
+static void fit_take(const struct score_block *b, int k, int o, struct score *s)
 {
+    for (int j = 0; j < s->bag.n_kept; j++)
+        s->w[j * s->n_outputs + o] = b->w[j * b->wide + k];
+    s->base[o] = (float)b->base[k];
+}
+
+/* The fits of all outputs on all rows, and with them those of each part, whose scores of all levels
+ * are asked for next. */
+static int fit_with_parts(const struct score_rows *in, const struct score_cells *c, struct score *s,
+                          struct err *err)
+{
+    int at_once = score_at_once(in), rc = 0;
+
+    for (int first = 0; first < s->n_outputs && rc == 0; first += at_once) {
+        int n = MIN(at_once, s->n_outputs - first);
+        struct score_block b;
+        rc = score_fold_block(s, in, c, c->corpus, first, n, &b, s->first, err);
+        for (int o = 0; o < n && rc == 0; o++)
+            fit_take(&b, o * (in->parts + 1), first + o, s);
+        mem_try_free(b.w);
+    }
+    return rc;
+}
+
+/* The fits of all outputs on all rows. */
+static int fit_all(const struct score_rows *in, const struct score_cells *c, int64_t cache_bytes,
+                   struct score *s, struct err *err)
+{
+    size_t scores = (size_t)in->texts.n_levels * (size_t)(s->n_outputs * (in->parts + 1));
     struct score_block b = { .n = s->n_outputs };
 
+    s->w = mem_array((size_t)s->bag.n_kept * (size_t)s->n_outputs, sizeof *s->w);
+    if (c->corpus->x.rows == in->texts.n_levels &&
+        (int64_t)(scores * sizeof *s->first) <= cache_bytes / 4)
+        s->first = mem_try_alloc((scores + 1) * sizeof *s->first);
+    if (s->first)
+        return fit_with_parts(in, c, s, err);
     for (int o = 0; o < s->n_outputs; o++)
         b.fit[o] = (struct score_one){ o, -1, s->lambda, s->doubt };
     if (score_block_fit(c, &b, err) < 0)
         return -1;
-    s->w = mem_array((size_t)s->bag.n_kept * (size_t)s->n_outputs, sizeof *s->w);
-    for (int j = 0; j < s->bag.n_kept; j++) {
-        for (int o = 0; o < s->n_outputs; o++)
-            s->w[j * s->n_outputs + o] = b.w[j * b.wide + o];
-    }
     for (int o = 0; o < s->n_outputs; o++)
-        s->base[o] = (float)b.base[o];
+        fit_take(&b, o, o, s);
     mem_try_free(b.w);
     return 0;
 }
@@ -303,7 +332,7 @@ static int fit_rest(const struct words_rule *rule, const struct score_rows *in, 
     if (score_cells_make(s, in, &corpus, &cells, err) == 0) {
         rc = choose_lambda(&cells, s, err);
         if (rc == 0 && s->gain > chance_of(&cells))
-            rc = fit_all(&cells, s, err) < 0 ? -1 : 1;
+            rc = fit_all(in, &cells, cache_bytes, s, err) < 0 ? -1 : 1;
         score_cells_fini(&cells);
     }
     if (rc == 1)
@@ -344,6 +373,7 @@ void score_fini(struct score *s)
     bag_fini(&s->bag);
     corpus_fini(&s->cache);
     mem_free(s->w);
+    mem_try_free(s->first);
     *s = (struct score){ 0 };
 }
 

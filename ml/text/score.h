@@ -48,6 +48,9 @@ struct score {
     /* Not saved: the table's texts as a matrix, where they fit into the budget of score_fit. */
     struct corpus cache;
     const char *const *cached;
+    /* Not saved: what score_fold would give of the rows that it was fitted on, where their texts are
+     * one matrix; mem_try_free. NULL = not made. */
+    float *first;
 };
 
 /* sep: "" for texts, else what stands between the items of a list. cache_bytes: how much may be

@@ -124,27 +124,45 @@ static void block_back(const struct score_cells *c, int wide, const float *rows,
     sparse_transposed_times(x, wide, rows, wide, out, wide);
 }
 
+/* X' of the weights, of the matrix of the squared values. -1 = there is no memory. */
+static int squares_back(const struct score_cells *c, int wide, const float *weight, float *out)
+{
+    const struct corpus *corpus = c->corpus;
+    size_t n = (size_t)corpus->entries + 1;
+    struct score_cells squares = *c;
+    struct corpus of = *corpus;
+    float *value = NULL;
+
+    if (c->columns.start) {
+        squares.columns.entry = mem_try_alloc(n * sizeof *squares.columns.entry);
+        for (int64_t e = 0; e < corpus->entries && squares.columns.entry; e++) {
+            float v = c->columns.entry[e].value;
+            squares.columns.entry[e] = (struct sparse_entry){ c->columns.entry[e].row, v * v };
+        }
+    } else {
+        of.x.value = value = mem_try_alloc(n * sizeof *value);
+        for (int64_t e = 0; e < corpus->entries && value; e++)
+            value[e] = corpus->x.value[e] * corpus->x.value[e];
+        squares.corpus = &of;
+    }
+    bool is_made = c->columns.start ? squares.columns.entry != NULL : value != NULL;
+    if (is_made)
+        block_back(&squares, wide, weight, out);
+    if (c->columns.start)
+        mem_try_free(squares.columns.entry);
+    mem_try_free(value);
+    return is_made ? 0 : -1;
+}
+
 /* How far each fit trusts each feature (score.h); 1 where it does not doubt. The spread of a target
  * is 1. room: the squares of the features times the weights. */
 static int block_trust(const struct score_cells *c, const struct score_block *b,
                        const float *weight, const float *sum, float *trust, float *room)
 {
-    const struct corpus *corpus = c->corpus;
-    float *square = mem_try_alloc(((size_t)corpus->entries + 1) * sizeof *square);
-    struct score_cells squares = *c;
-    struct corpus of = *corpus;
-
-    if (!square)
-        return -1;
     block_back(c, b->wide, sum, trust);
-    const float *value = c->columns.start ? c->columns.value : corpus->x.value;
-    for (int64_t e = 0; e < corpus->entries; e++)
-        square[e] = value[e] * value[e];
-    of.x.value = squares.columns.value = square;
-    squares.corpus = &of;
-    block_back(&squares, b->wide, weight, room);
-    mem_try_free(square);
-    for (int64_t j = 0; j < corpus->x.cols; j++) {
+    if (squares_back(c, b->wide, weight, room) < 0)
+        return -1;
+    for (int64_t j = 0; j < c->corpus->x.cols; j++) {
         for (int k = 0; k < b->n; k++) {
             double g = (double)trust[j * b->wide + k], z2 = g * g;
             double doubt = b->fit[k].doubt * (double)room[j * b->wide + k];

@@ -48,15 +48,16 @@ int score_texts(const struct score *s, const char *const *levels, int n_levels, 
 /* Writes the scores of all levels by the fits of a block, which stand together in rows of `stride`
  * floats. */
 static int block_levels(const struct score *s, const struct score_rows *in,
-                        const struct score_block *b, float *out, int64_t stride, struct err *err)
+                        const struct corpus *whole, const struct score_block *b, float *out,
+                        int64_t stride, struct err *err)
 {
     float *wide = mem_try_alloc((size_t)LEVEL_BLOCK * WIDE * sizeof *wide);
     int rc = wide ? 0 : err_set(err, ERR_NOMEM, "no memory to score %d texts", in->texts.n_levels);
 
     for (int from = 0; rc == 0 && from < in->texts.n_levels; from += LEVEL_BLOCK) {
         int n = MIN(in->texts.n_levels - from, LEVEL_BLOCK);
-        if (s->cached == in->texts.levels) {
-            struct sparse x = s->cache.x;
+        if (whole) {
+            struct sparse x = whole->x;
             x.start += from;
             x.rows = n;
             sparse_times(&x, b->wide, b->w, b->wide, wide, b->wide);
@@ -72,31 +73,48 @@ static int block_levels(const struct score *s, const struct score_rows *in,
     return rc;
 }
 
-/* Fits outputs [first, first + n) for all parts, and scores the levels. */
-static int fold_outputs(const struct score *s, const struct score_rows *in,
-                        const struct score_cells *c, int first, int n, float *out, struct err *err)
+int score_at_once(const struct score_rows *in)
+{
+    return WIDE / (in->parts + 1);
+}
+
+int score_fold_block(const struct score *s, const struct score_rows *in,
+                     const struct score_cells *c, const struct corpus *whole, int first, int n,
+                     struct score_block *b, float *out, struct err *err)
 {
     int fits = in->parts + 1;
-    struct score_block b = { .n = n * fits };
 
-    for (int k = 0; k < b.n; k++)
-        b.fit[k] = (struct score_one){ first + k / fits, k % fits - 1, s->lambda, s->doubt };
-    if (score_block_fit(c, &b, err) < 0)
+    *b = (struct score_block){ .n = n * fits };
+    for (int k = 0; k < b->n; k++)
+        b->fit[k] = (struct score_one){ first + k / fits, k % fits - 1, s->lambda, s->doubt };
+    if (score_block_fit(c, b, err) < 0)
         return -1;
-    int rc = block_levels(s, in, &b, out + first * fits, (int64_t)s->n_outputs * fits, err);
-    mem_try_free(b.w);
+    return block_levels(s, in, whole, b, out + first * fits, (int64_t)s->n_outputs * fits, err);
+}
+
+static int fold_outputs(const struct score *s, const struct score_rows *in,
+                        const struct score_cells *c, const struct corpus *whole, float *out,
+                        struct err *err)
+{
+    int at_once = score_at_once(in), rc = 0;
+
+    for (int o = 0; rc == 0 && o < s->n_outputs; o += at_once) {
+        struct score_block b;
+        rc = score_fold_block(s, in, c, whole, o, MIN(at_once, s->n_outputs - o), &b, out, err);
+        mem_try_free(b.w);
+    }
     return rc;
 }
 
 int score_fold(const struct score *s, const struct score_rows *in, float *out, struct err *err)
 {
-    int at_once = WIDE / (in->parts + 1);
+    const struct corpus *whole = s->cached == in->texts.levels ? &s->cache : NULL;
     struct corpus corpus = { 0 };
     struct score_cells cells;
     int rc = 0;
 
     CHECK(in->parts >= 2 && in->parts <= SCORE_MOST_PARTS);
-    if (s->cached != in->texts.levels) {
+    if (!whole) {
         struct score_limits most = score_limits_of(s->n_outputs, in->parts);
         int64_t n_texts = 0, *rows = score_level_rows(in, &n_texts, err);
         rc = !rows || score_corpus(&s->bag, in, rows, n_texts, &most, &corpus, err) < 0 ? -1 : 0;
@@ -104,10 +122,9 @@ int score_fold(const struct score *s, const struct score_rows *in, float *out, s
         if (rc < 0)
             return -1;
     }
-    rc = score_cells_make(s, in, s->cached == in->texts.levels ? &s->cache : &corpus, &cells, err);
+    rc = score_cells_make(s, in, whole ? whole : &corpus, &cells, err);
     if (rc == 0) {
-        for (int o = 0; rc == 0 && o < s->n_outputs; o += at_once)
-            rc = fold_outputs(s, in, &cells, o, MIN(at_once, s->n_outputs - o), out, err);
+        rc = fold_outputs(s, in, &cells, whole, out, err);
         score_cells_fini(&cells);
     }
     corpus_fini(&corpus);

@@ -43,6 +43,15 @@ struct score_block {
 /* Sets wide, base and w. */
 int score_block_fit(const struct score_cells *c, struct score_block *b, struct err *err);
 
+/* score_fold.c. Outputs that fit into one block with the fits of all parts. */
+int score_at_once(const struct score_rows *in);
+/* Fits outputs [first, first + n), first on all rows, then without each part, and writes the scores of
+ * all levels to out, as score_fold. whole: the matrix of all levels, NULL = they are read. The
+ * caller frees b->w. */
+int score_fold_block(const struct score *s, const struct score_rows *in,
+                     const struct score_cells *c, const struct corpus *whole, int first, int n,
+                     struct score_block *b, float *out, struct err *err);
+
 /* score_sample.c. The rows that use each level ([n_levels], mem_try_free) and how many levels are
  * used. */
 int64_t *score_level_rows(const struct score_rows *in, int64_t *n_texts, struct err *err);
