@@ -165,7 +165,7 @@ int bag_room_init(struct bag_room *r, const struct bag *b, const struct texts *f
 {
     *r = (struct bag_room){ .bag = b, .from = from };
     r->count = mem_try_zalloc(BAG_MOST_KEPT * sizeof *r->count);
-    r->col = mem_try_alloc(BAG_MOST_KEPT * sizeof *r->col);
+    r->col = mem_try_alloc((BAG_MOST_KEPT + 1) * sizeof *r->col);
     r->value = mem_try_alloc(BAG_MOST_KEPT * sizeof *r->value);
     if (r->count && r->col && r->value && (!bag_is_read(&b->rule, from) || places_find(r) == 0))
         return 0;
@@ -205,10 +205,18 @@ static double frequency(int t)
     return t < (int)ARRAY_LEN(small) ? small[t] : 1.0 + fm_log_d((double)t);
 }
 
+/* Without a branch for how often the text had it; r->col has room for one more than there are. */
+static inline void place_found(struct bag_room *r, uint16_t at)
+{
+    r->col[r->n] = at;
+    r->n += r->count[at] == 0;
+    r->count[at]++;
+}
+
 static inline void place_count(struct bag_room *r, uint16_t at)
 {
-    if (at != BAG_NOWHERE && r->count[at]++ == 0)
-        r->col[r->n++] = at;
+    if (at != BAG_NOWHERE)
+        place_found(r, at);
 }
 
 /* The features of a text that was read before, in the order of words_read. */
@@ -227,7 +235,7 @@ static void read_again(struct bag_room *r, int level)
     for (int64_t at = first; at < end && r->gram; at++) {
         uint32_t w = l->word[at];
         for (uint32_t g = r->gram_at[w]; g < r->gram_at[w + 1]; g++)
-            place_count(r, r->gram[g]);
+            place_found(r, r->gram[g]);
     }
 }
 

@@ -14,11 +14,10 @@ struct counted {
     uint32_t rows, last;
 };
 
+/* Without a branch, which would be guessed wrong for many n-grams. */
 static inline void count_one(struct counted *c, uint32_t text, int64_t rows)
 {
-    if (c->last == text)
-        return;
-    c->rows += (uint32_t)rows;
+    c->rows += c->last == text ? 0 : (uint32_t)rows;
     c->last = text;
 }
 
@@ -113,24 +112,29 @@ static int count_grams(const struct lexicon *l, const struct bag_text *texts, in
 {
     /* the text that had the word last, + 1: its n-grams are counted */
     uint32_t *seen = mem_try_zalloc(((size_t)l->n_words + 1) * sizeof *seen);
+    uint32_t *place = mem_try_alloc(((size_t)l->gram_at[l->n_words] + 1) * sizeof *place);
     struct places p;
 
-    if (!seen || places_init(&p, l->gram_hash, l->n_grams, true, err) < 0) {
+    if (!seen || !place || places_init(&p, l->gram_hash, l->n_grams, true, err) < 0) {
         mem_try_free(seen);
+        mem_try_free(place);
         return no_memory(n, err);
     }
+    for (uint32_t g = 0; g < l->gram_at[l->n_words]; g++)
+        place[g] = p.place[l->gram[g]];
     for (int64_t t = 0; t < n; t++) {
         int64_t end = l->start[texts[t].level + 1];
         for (int64_t at = l->start[texts[t].level]; at < end; at++) {
             uint32_t w = l->word[at];
             for (uint32_t g = l->gram_at[w]; seen[w] != t + 1 && g < l->gram_at[w + 1]; g++)
-                count_one(&p.count[p.place[l->gram[g]]], (uint32_t)t + 1, texts[t].rows);
+                count_one(&p.count[place[g]], (uint32_t)t + 1, texts[t].rows);
             seen[w] = (uint32_t)t + 1;
         }
     }
     places_take(&p, out, 1);
     places_fini(&p);
     mem_try_free(seen);
+    mem_try_free(place);
     return 0;
 }
 
