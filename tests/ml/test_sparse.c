@@ -35,11 +35,39 @@ static void make(struct made *m)
     m->x = (struct sparse){ ROWS, COLS, m->start, m->col, m->value };
 }
 
+/* All products with `wide` columns on this instruction set. */
+static void assert_products(const struct made *m, int wide, const float *in,
+                            const float *want_forth, const float *want_back)
+{
+    float forth[ROWS * STRIDE] = { 0 }, back[COLS * STRIDE] = { 0 }, columns[COLS * STRIDE] = { 0 };
+    struct sparse_entry entry[ROWS * 5];
+    int64_t start[COLS + 1];
+    struct sparse_columns by = { .start = start, .entry = entry };
+
+    sparse_columns_fill(&m->x, &by);
+    assert_int_equal(by.cols, COLS);
+    sparse_times(&m->x, wide, in, STRIDE, forth, STRIDE);
+    sparse_transposed_times(&m->x, wide, in, STRIDE, back, STRIDE);
+    sparse_columns_times(&by, wide, in, STRIDE, columns, STRIDE);
+    for (int i = 0; i < ROWS; i++) {
+        for (int c = 0; c < STRIDE; c++)
+            assert_memory_equal(&forth[i * STRIDE + c],
+                                c < wide ? &want_forth[i * STRIDE + c] : &(float){ 0 },
+                                sizeof *forth);
+    }
+    for (int j = 0; j < COLS; j++) {
+        for (int c = 0; c < STRIDE; c++) {
+            const float *want = c < wide ? &want_back[j * STRIDE + c] : &(float){ 0 };
+            assert_memory_equal(&back[j * STRIDE + c], want, sizeof *back);
+            assert_memory_equal(&columns[j * STRIDE + c], want, sizeof *columns);
+        }
+    }
+}
+
 static void products_are_those_of_plain_loops_on_every_instruction_set(void **state)
 {
     static struct made m;
-    static float in[ROWS * STRIDE], forth[ROWS * STRIDE], back[COLS * STRIDE];
-    static float want_forth[ROWS * STRIDE], want_back[COLS * STRIDE];
+    static float in[ROWS * STRIDE], want_forth[ROWS * STRIDE], want_back[COLS * STRIDE];
     struct rng r;
 
     (void)state;
@@ -57,12 +85,8 @@ static void products_are_those_of_plain_loops_on_every_instruction_set(void **st
     }
     for (enum simd_level level = SIMD_PLAIN; level <= simd_best(); level++) {
         simd_force(level);
-        memset(forth, 0, sizeof forth);
-        memset(back, 0, sizeof back);
-        sparse_times(&m.x, in, STRIDE, forth, STRIDE);
-        sparse_transposed_times(&m.x, in, STRIDE, back, STRIDE);
-        assert_memory_equal(forth, want_forth, sizeof forth);
-        assert_memory_equal(back, want_back, sizeof back);
+        assert_products(&m, SPARSE_WIDE, in, want_forth, want_back);
+        assert_products(&m, SPARSE_HALF, in, want_forth, want_back);
     }
     simd_force(simd_best());
 }
