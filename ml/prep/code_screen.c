@@ -18,10 +18,12 @@ enum {
     WEIGHTS = 3
 };
 /* What a number must explain more than bins of neighbours do: as a factor, as a share of the
- * variance, and in standard errors. */
-#define LEAST_FACTOR 1.5
-#define LEAST_SHARE  0.01
-#define LEAST_ERRORS 6.0
+ * variance, and in standard errors. Beside columns of names two standard errors are enough: the
+ * means of a column that tells little are drawn to nothing (level_means.h). */
+#define LEAST_FACTOR  1.5
+#define LEAST_SHARE   0.01
+#define LEAST_ERRORS  6.0
+#define BESIDE_ERRORS 2.0
 
 struct sample {
     int n, n_values, n_means;
@@ -291,7 +293,7 @@ static int errors_of_values(struct sample *s, struct judge *j, double *least)
     return best;
 }
 
-static bool judged(struct sample *s, struct judge *j)
+static bool judged(struct sample *s, struct judge *j, bool beside)
 {
     double none = errors_of_bins(s, 1, j, j->best), bins = none, codes = 0, square = 0;
 
@@ -305,12 +307,13 @@ static bool judged(struct sample *s, struct judge *j)
     const double *code = j->code[errors_of_values(s, j, &codes)];
     for (int i = 0; i < s->n; i++)
         square += (j->best[i] - code[i]) * (j->best[i] - code[i]);
-    return none - codes > LEAST_FACTOR * (none - bins) && bins - codes > LEAST_SHARE * none &&
-           bins - codes > LEAST_ERRORS * sqrt(square);
+    return none - codes > LEAST_FACTOR * (none - bins) &&
+           bins - codes > (beside ? 0 : LEAST_SHARE) * none &&
+           bins - codes > (beside ? BESIDE_ERRORS : LEAST_ERRORS) * sqrt(square);
 }
 
 static bool is_better(const struct prep_spec *spec, const int64_t *rows, const int *classes,
-                      struct sample *s)
+                      bool beside, struct sample *s)
 {
     size_t n = (size_t)s->n, values = (size_t)s->n_values;
     double *room =
@@ -323,13 +326,14 @@ static bool is_better(const struct prep_spec *spec, const int64_t *rows, const i
     j.mean = s->y + n * (size_t)s->n_means;
     for (int k = 0; k < s->n_means; k++)
         target_take(spec, rows, classes ? classes[k] : -1, s->n, s->y + (size_t)k * n);
-    bool is = judged(s, &j);
+    bool is = judged(s, &j, beside);
     mem_free(room);
     mem_free(j.by);
     return is;
 }
 
-bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means)
+bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means,
+                 bool beside)
 {
     size_t most = (size_t)MIN(spec->frame->rows, 2 * MOST_ROWS) + 1;
     struct sample s = { .n_means = n_means,
@@ -338,7 +342,7 @@ bool code_screen(const struct prep_spec *spec, int col, const int *classes, int 
                         .group = mem_array(most, sizeof *s.group),
                         .place = mem_array(most, sizeof *s.place) };
     int64_t *rows = mem_array(most, sizeof *rows);
-    bool is_code = sample_take(spec, col, &s, rows) && is_better(spec, rows, classes, &s);
+    bool is_code = sample_take(spec, col, &s, rows) && is_better(spec, rows, classes, beside, &s);
 
     mem_free(s.x);
     mem_free(s.part);

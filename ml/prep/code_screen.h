@@ -3,7 +3,10 @@
  *
  * They are taken for names where the mean of the target per number predicts other rows much better
  * than its mean per bin of neighbouring numbers does. Both are judged out of their part
- * (prep_target.part), on a sample of the training rows. Called by step_levels.c. */
+ * (prep_target.part), on a sample of the training rows. Called by step_levels.c.
+ *
+ * Names seldom come alone: beside columns that are names for certain, a whole number is taken for one
+ * on less evidence. */
 #ifndef ML_PREP_CODE_SCREEN_H
 #define ML_PREP_CODE_SCREEN_H
 
@@ -11,8 +14,11 @@
 
 #include <stdbool.h>
 
-/* classes: [n_means] the classes whose shares are predicted; NULL = the target is a number. */
-bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means);
+/* classes: [n_means] the classes whose shares are predicted; NULL = the target is a number. beside:
+ * at least CODES_BESIDE other columns are names. */
+enum { CODES_BESIDE = 2 };
+bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means,
+                 bool beside);
 /* The numbers of the column in the training rows, ascending; mem_try_free. Their number, or -1:
  * there are more than `most`, some are not whole, or there is no memory. */
 int code_values(const struct prep_spec *spec, int col, int most, double **out);

@@ -3,6 +3,7 @@
 #include "ml/prep/step.h"
 
 #include "base/mem.h"
+#include "ml/prep/code_screen.h"
 #include "ml/prep/cross_screen.h"
 #include "ml/prep/pair_screen.h"
 #include "ml/prep/parts_screen.h"
@@ -332,6 +333,31 @@ static int column_fit(const struct prep_spec *spec, struct prep *p, int col, str
     return rc;
 }
 
+/* Where some columns of numbers are names for certain, the others on less evidence. */
+static int codes_beside(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    bool *is_name = mem_array((size_t)spec->frame->n_cols + 1, sizeof *is_name);
+    int names = 0, rc = 0;
+
+    for (int i = 0; i < p->n_steps; i++) {
+        if (p->steps[i].ops == &step_codes) {
+            is_name[frame_find(spec->frame, p->sources[p->steps[i].source[0]].name)] = true;
+            names++;
+        }
+    }
+    for (int i = 0; i < spec->frame->n_cols && names >= CODES_BESIDE && rc == 0; i++) {
+        const struct frame_col *c = &spec->frame->cols[i];
+        const struct step_fit in = {
+            .spec = spec, .n_cols = 1, .col = { i }, .beside = true, .prep = p
+        };
+        if (c->type == FRAME_NUMERIC && c->kind == FRAME_PLAIN && !is_skipped(spec, i) &&
+            !is_name[i])
+            rc = step_put(&in, p, &step_codes, err);
+    }
+    mem_free(is_name);
+    return rc;
+}
+
 /* Steps of columns, of dates, and of levels. */
 static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
@@ -339,7 +365,8 @@ static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err 
         if (!is_skipped(spec, i) && column_fit(spec, p, i, err) < 0)
             return -1;
     }
-    if (between_dates(spec, p, err) < 0 || parts_fit(spec, p, err) < 0)
+    if (codes_beside(spec, p, err) < 0 || between_dates(spec, p, err) < 0 ||
+        parts_fit(spec, p, err) < 0)
         return -1;
     return crosses_fit(spec, p, err);
 }

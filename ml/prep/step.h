@@ -24,6 +24,8 @@ struct step_fit {
     /* of step_pair: the operation (pair_screen.h); of step_rotate: the directions */
     int choice;
     const struct rotation *rotation;
+    /* of step_codes: other columns are names (code_screen.h) */
+    bool beside;
     /* of step_parts: which part of which codes */
     const struct code_form *form;
     struct code_part part;
