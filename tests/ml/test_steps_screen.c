@@ -9,6 +9,7 @@
 #include "ml/table/frame.h"
 
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { ROWS = 6000 };
@@ -114,9 +115,64 @@ static void whole_numbers_that_are_names_are_found(void **state)
     assert_derived(names, "code: mean of target|code: frequency|");
 }
 
+/* ---- several columns of whole numbers ---- */
+
+enum { SHOP, ITEM, WEAK, MILES, JUNK, COLS };
+static const char *const col_names[COLS] = { "shop", "item", "weak", "miles", "junk" };
+
+/* Which of the columns have a mean of the target: names that matter as `strong` and `weak` say, a
+ * quantity, and numbers that say nothing. */
+static void assert_names(double strong, double weak, const char *want)
+{
+    static double x[COLS][ROWS], y[ROWS];
+    static uint8_t part[ROWS];
+    struct err err = { 0 };
+    struct rng rng;
+    char path[300], hash[SHA256_HEX], got[400] = "";
+
+    rng_init(&rng, 12, 0);
+    for (int i = 0; i < ROWS; i++) {
+        for (int c = 0; c < COLS; c++)
+            x[c][i] = 100 + rng_below(&rng, 200);
+        part[i] = (uint8_t)rng_below(&rng, PREP_PARTS);
+        y[i] = strong * (sin(x[SHOP][i] * x[SHOP][i]) + sin(3 * x[ITEM][i] * x[ITEM][i])) +
+               weak * sin(x[WEAK][i] * x[WEAK][i]) + x[MILES][i] / 200 + rng_normal(&rng);
+    }
+    struct frame_writer *w = frame_writer_new(test_path(path, sizeof path, "names.frame"), &err);
+    assert_non_null(w);
+    for (int c = 0; c < COLS; c++)
+        assert_int_equal(frame_writer_numeric(w, col_names[c], x[c], ROWS, &err), 0);
+    assert_int_equal(frame_writer_end(w, hash, &err), 0);
+    struct frame *f = frame_open(path, &err);
+    assert_non_null(f);
+    const struct prep_target t = { .y = y, .part = part };
+    const struct prep_spec spec = { .frame = f, .target = &t };
+    struct prep *p = prep_fit(&spec, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < prep_inputs(p); i++) {
+        size_t at = strlen(got);
+        if (strstr(prep_input_name(p, i), ": mean of target"))
+            snprintf(got + at, sizeof got - at, "%.5s|", prep_input_name(p, i));
+    }
+    assert_string_equal(got, want);
+    prep_free(p);
+    frame_close(f);
+    unlink(path);
+}
+
+static void weak_names_are_found_beside_strong_ones_only(void **state)
+{
+    (void)state;
+    assert_names(0, 0.27, "");
+    assert_names(0.6, 0.27, "shop:|item:|weak:|");
+    assert_names(0.6, 0, "shop:|item:|");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weak_names_are_found_beside_strong_ones_only),
         cmocka_unit_test(nothing_is_derived_of_noise_or_of_columns_alone),
         cmocka_unit_test(combinations_that_matter_are_found),
         cmocka_unit_test(whole_numbers_that_are_names_are_found),
