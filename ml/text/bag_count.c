@@ -97,6 +97,7 @@ static int count_words(const struct lexicon *l, const struct bag_text *texts, in
 
     if (places_init(&p, l->hash, l->n_words, false, err) < 0)
         return -1;
+    CHECK(p.count);
     for (int64_t t = 0; t < n; t++) {
         int64_t end = l->start[texts[t].level + 1];
         for (int64_t at = l->start[texts[t].level]; at < end; at++)
@@ -122,6 +123,7 @@ static int count_grams(const struct lexicon *l, const struct bag_text *texts, in
     }
     for (uint32_t g = 0; g < l->gram_at[l->n_words]; g++)
         place[g] = p.place[l->gram[g]];
+    CHECK(p.count);
     for (int64_t t = 0; t < n; t++) {
         int64_t end = l->start[texts[t].level + 1];
         for (int64_t at = l->start[texts[t].level]; at < end; at++) {

@@ -46,15 +46,9 @@ static struct table *table_new(double noise, const char *sep, uint64_t seed)
         t->use[i] = i < ROWS * 4 / 5;
         t->y[i] = t->truth[i] + noise * rng_normal(&r);
     }
-    t->rows = (struct score_rows){ { t->levels, ROWS, NULL },
-                                   ROWS,
-                                   t->code,
-                                   t->use,
-                                   t->part,
-                                   PARTS,
-                                   t->y,
-                                   NULL,
-                                   0 };
+    t->rows = (struct score_rows){
+        { t->levels, ROWS, NULL }, ROWS, t->code, t->use, t->part, PARTS, t->y, NULL, 0
+    };
     return t;
 }
 
