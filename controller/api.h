@@ -255,6 +255,14 @@ int ctl_study_suggest(struct ctl *ctl, const char *study, const json_t *body, js
                       struct err *err);
 int ctl_study_tell(struct ctl *ctl, const char *study, const json_t *body, json_t **out,
                    struct err *err);
+/* Keeps a call of one of the two whose answer has no trial though the study goes on, if its body
+ * says `wait_ms`: on_answer is called once, when there is a trial, the study is over, or the time
+ * is. NULL = there is nothing to wait for. Both jsons are borrowed. */
+struct ctl_hold;
+struct ctl_hold *ctl_study_hold(
+    struct ctl *ctl, const char *study, const json_t *body, json_t *answer,
+    void (*on_answer)(void *arg, json_t *answer_new, const struct err *err), void *arg);
+void ctl_study_hold_cancel(struct ctl *ctl, struct ctl_hold *hold); /* its client has gone */
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,
                    struct err *err);
 int ctl_trial_logs(struct ctl *ctl, int64_t id, json_t **out, struct err *err); /* its journal */

@@ -50,6 +50,7 @@ struct store {
     enum err_code broken_code; /* the error that broke the turn */
     /* Commits of this process, and how many of them are durable. */
     int64_t n_commits, n_durable;
+    int64_t changes_was; /* rows that SQLite had changed when the turn began */
     int64_t
         dropped_in; /* the commit that drops rows of blobs: their files stay until it is durable */
     bool is_sync_apart; /* commits do not wait for the disk (store_sync_apart) */

@@ -50,6 +50,7 @@ int turn_begin(struct store *s, struct err *err)
     }
     CHECK(!sqlite3_get_autocommit(s->db));
     s->journal_was[0] = s->journal_last;
+    s->changes_was = sqlite3_total_changes64(s->db);
     return 0;
 }
 
@@ -110,6 +111,9 @@ static void committed(struct store *s)
     bool is_new = s->journal_last != s->journal_was[0] || !s->is_noted;
 
     CHECK(sqlite3_get_autocommit(s->db));
+    /* A turn that only read has added nothing to the log, so there is nothing to sync. */
+    if (sqlite3_total_changes64(s->db) == s->changes_was && s->is_noted)
+        return;
     s->n_commits++;
     s->journal_committed = s->journal_last;
     if (s->is_sync_apart)

@@ -170,9 +170,9 @@ class Study:
         self.client, self.name, self._path = Client(url, token), name, f"/studies/{name}"
         self._trials: list[Mapping[str, Any]] = []  # optimize() has asked for them together
         self._results: list[dict[str, Any]] = []  # and it will tell these together
-        self._call: Any = None  # was sent, and its answer is still to be heard
-        self._body: Any = None  # what it says
-        self._lot, self._busy, self._due = 0, 0.0, 0.0
+        self._call: Any = None  # was sent, and its answer is still to be heard; _body: what it says
+        self._body: Any = None
+        self._lot, self._busy, self._due = 16, 0.0, 0.0
         self._lock, self._watcher = threading.RLock(), threading.Thread()
         self.worker = client or f"{socket.gethostname()[:16]}-{os.getpid()}-{os.urandom(3).hex()}"
         if directions:  # the first is of `metric`
@@ -208,7 +208,7 @@ class Study:
     def ask(self, count: int = 1, wait: bool = True) -> list[Trial]:
         """Up to `count` trials; none: the study is over or, without `wait`, others must report."""
         while True:
-            body = {"client": self.worker, "count": count}
+            body = {"client": self.worker, "count": count, "wait_ms": 10000 if wait else 0}
             answer = self.client.call("POST", self._path + "/suggest", body)
             if answer["trials"] or answer["done"] or not wait:
                 return [Trial(self, t) for t in answer["trials"]]
@@ -263,11 +263,12 @@ class Study:
 
     def _tell(self, most: float = 0, ahead: float = 0) -> Iterator[Any]:
         """Tells the results and asks for trials. The first step sends that, the rest hear."""
-        fit = ahead * len(self._results) / self._busy if self._busy else 0  # trials in that time
-        self._lot = max(int(min(fit, most - 1, 255, 1.25 * self._lot + 12)), 0)
-        self._busy, self._body = 0.0, self._body or {  # one that was interrupted is repeated
+        fit = ahead * len(self._results) / self._busy if self._busy else self._lot if ahead else 0
+        self._lot = max(int(min(fit, most - 1, 255, 2 * self._lot + 16)), 0)  # trials in that time
+        self._busy, self._body = 0.0, {**self._body, "wait_ms": 0} if self._body else {
             "client": self.worker, "results": self._results[:256], "count": int(most > 0),
-            "ahead": self._lot, "holding": [t["trial"] for t in self._trials]}
+            "ahead": self._lot, "holding": [t["trial"] for t in self._trials],
+            "wait_ms": 0 if self._trials else 10000}  # (one that was interrupted is repeated)
         try:
             for answer in self.client.steps("POST", self._path + "/tell", self._body):
                 yield

@@ -17,6 +17,7 @@
 #include "controller/decide/ahead.h"
 #include "controller/decide/live.h"
 #include "controller/serve/dispatch.h"
+#include "controller/serve/hold.h"
 #include "controller/settle/load.h"
 #include "controller/settle/settle.h"
 #include "controller/state/lease.h"
@@ -28,7 +29,8 @@
 enum {
     SOON_MS = 5,    /* a suggestion is being computed */
     LATER_MS = 500, /* others must report first: the longest wait, and part of a trial's time */
-    LATER_SHARE = 8
+    LATER_SHARE = 8,
+    WAIT_MOST_MS = 60000 /* a call that waits keeps a connection */
 };
 #define CLIENTS "clients"
 
@@ -96,11 +98,12 @@ static int holding_parse(struct asked *a, const json_t *body, struct err *err)
 int ask_parse(struct asked *a, const json_t *body, int64_t least_count, struct err *err)
 {
     a->count = least_count;
-    a->ahead = 0;
+    a->ahead = a->wait_ms = 0;
     a->n_holding = 0;
     if (ask_client(body, &a->client, err) < 0 ||
         jsonx_i64(body, NULL, "count", JSONX_OPTIONAL, least_count, ASK_MOST, &a->count, err) < 0 ||
-        jsonx_i64(body, NULL, "ahead", JSONX_OPTIONAL, 0, ASK_MOST - 1, &a->ahead, err) < 0)
+        jsonx_i64(body, NULL, "ahead", JSONX_OPTIONAL, 0, ASK_MOST - 1, &a->ahead, err) < 0 ||
+        jsonx_i64(body, NULL, "wait_ms", JSONX_OPTIONAL, 0, WAIT_MOST_MS, &a->wait_ms, err) < 0)
         return -1;
     return holding_parse(a, body, err);
 }
@@ -259,7 +262,7 @@ int ask_answer(struct study *st, const struct asked *a, json_t **out, struct err
 int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json_t **out,
                       struct err *err)
 {
-    static const char *const keys[] = { "client", "count", "ahead", "holding" };
+    static const char *const keys[] = { "client", "count", "ahead", "holding", "wait_ms" };
     struct study *st = NULL;
     struct asked a;
 
@@ -267,4 +270,70 @@ int ctl_study_suggest(struct ctl *ctl, const char *ref, const json_t *body, json
         return -1;
     st = ask_study(ctl, ref, err);
     return st ? ask_answer(st, &a, out, err) : -1;
+}
+
+/* ---- calls that wait ---- */
+
+/* A call that is answered later: what it asks for, and the answers to the results that it told. */
+struct later {
+    int64_t study;
+    json_t *body;    /* owns the texts that asked borrows */
+    json_t *results; /* NULL = it told none */
+    struct asked asked;
+};
+
+static void later_free(void *arg)
+{
+    struct later *l = arg;
+
+    json_decref(l->body);
+    json_decref(l->results);
+    mem_free(l);
+}
+
+static bool is_empty(const json_t *answer)
+{
+    return json_array_size(json_object_get(answer, "trials")) == 0 &&
+           !json_is_true(json_object_get(answer, "done"));
+}
+
+static int later_try(struct ctl *ctl, void *arg, json_t **out, struct err *err)
+{
+    struct later *l = arg;
+    struct study *st = study_by_id(ctl, l->study, err);
+    json_t *answer = NULL;
+
+    if (!st || ask_answer(st, &l->asked, &answer, err) < 0)
+        return -1;
+    bool is_full = !is_empty(answer);
+    *out = l->results ? json_pack("{s:O, s:o}", "results", l->results, "next", answer) : answer;
+    return is_full;
+}
+
+struct ctl_hold *ctl_study_hold(
+    struct ctl *ctl, const char *ref, const json_t *body, json_t *answer,
+    void (*on_answer)(void *arg, json_t *answer_new, const struct err *err), void *arg)
+{
+    json_t *results = json_object_get(answer, "results");
+    const json_t *asked = results ? json_object_get(answer, "next") : answer;
+    struct study *st = asked && is_empty(asked) ? ask_study(ctl, ref, NULL) : NULL;
+    struct later *l = mem_zalloc(sizeof *l);
+
+    l->body = json_incref((json_t *)(uintptr_t)body);
+    l->results = json_incref(results);
+    if (!st || ctl->is_stopping || ask_parse(&l->asked, body, results ? 0 : 1, NULL) < 0 ||
+        l->asked.wait_ms == 0 || l->asked.n_holding > 0) {
+        later_free(l);
+        return NULL;
+    }
+    l->study = st->row.id;
+    return hold_add(ctl,
+                    &(struct hold_call){ .study = st->row.id,
+                                         .wait_ms = l->asked.wait_ms,
+                                         .try = later_try,
+                                         .free = later_free,
+                                         .state = l,
+                                         .on_answer = on_answer,
+                                         .arg = arg },
+                    answer);
 }

@@ -15,9 +15,10 @@ struct asked {
     int64_t ahead;             /* and so many more it would keep for later: see add_new in ask.c */
     int64_t holding[ASK_MOST]; /* of these it has the answer: they are not given to it again */
     int n_holding;
+    int64_t wait_ms; /* so long the call may wait for a trial (ctl_study_hold) */
 };
 
-/* Reads `client`, `count` (the least one unless it is given), `ahead` and `holding`. */
+/* Reads `client`, `count` (the least one unless it is given), `ahead`, `holding` and `wait_ms`. */
 int ask_parse(struct asked *a, const json_t *body, int64_t least_count, struct err *err);
 int ask_client(const json_t *body, const char **client, struct err *err);
 /* The study, if its trials are asked for by programs; else NULL and an error. */

@@ -421,7 +421,9 @@ static int result_take(struct study *st, const struct told *t, json_t *answers, 
 int ctl_study_tell(struct ctl *ctl, const char *ref, const json_t *body, json_t **out,
                    struct err *err)
 {
-    static const char *const keys[] = { "client", "results", "count", "ahead", "holding" };
+    static const char *const keys[] = {
+        "client", "results", "count", "ahead", "holding", "wait_ms"
+    };
     json_t *results = NULL, *answers = NULL, *next = NULL;
     struct study *st = NULL;
     struct told *told = NULL;

@@ -1,4 +1,4 @@
-/* serve.h - who waits for this controller: lease calls in their long polls, subscribers of the live
+/* serve.h - who waits for this controller: calls for work in their long polls, subscribers of the live
  * feed, and requests whose answers leave after the commit. There is one such struct (ctl.serve),
  * made and freed with the controller (turn.c). Nobody here survives a restart: clients connect
  * again and ask again, so nothing of it is stored. */
@@ -9,6 +9,7 @@
 
 enum { SERVE_CLASSES = 32 };
 
+struct ctl_hold;
 struct ctl_wait;
 struct ctl_sub;
 struct durable;
@@ -44,6 +45,12 @@ struct serve {
     /* The waiting calls of devices that are alike, of the most frequent kinds. */
     struct wait_class classes[SERVE_CLASSES];
     int n_classes;
+
+    /* Calls of programs that wait for a trial, oldest first (hold.c). */
+    struct ctl_hold *holds, *holds_last;
+    int64_t holds_due;  /* none ends before */
+    int64_t hold_round; /* counts the walks over them */
+    bool is_hold_due;   /* something changed since they were tried */
 
     struct ctl_sub *subs; /* of the live feed (events.c) */
     bool is_telling; /* rows go out to subscribers now: none may be freed before that is over */

@@ -7,7 +7,7 @@
  * the one that a restart takes. Answers that report a change leave through ctl_after_commit only,
  * so no client hears of something that a power cut could undo.
  *
- * A turn ends in this order: waiting lease calls are served, each in a request of its own; the
+ * A turn ends in this order: waiting calls for work are served, each in a request of its own; the
  * transaction is committed; the log is synced to the disk; callbacks run; subscribers get the new
  * rows of the journal; the timer is set to the next deadline.
  *
@@ -27,6 +27,7 @@
 #include "controller/serve/durable.h"
 #include "controller/serve/events.h"
 #include "controller/serve/expire.h"
+#include "controller/serve/hold.h"
 #include "controller/serve/predict.h"
 #include "controller/serve/recover.h"
 #include "controller/serve/retry.h"
@@ -219,12 +220,13 @@ static void arm_timer(struct ctl *ctl)
         return;
     due = MIN(due, lease_due(ctl));
     due = MIN(due, wait_due(ctl));
+    due = MIN(due, hold_due(ctl));
     due = MIN(due, study_due(ctl));
     due = MIN(due, damage_due(ctl));
     due = MIN(due, table_due(ctl));
     due = MIN(due, retry_due(ctl));
     due = MIN(due, quarantine_due(ctl));
-    if (ctl->is_deferred || wait_goes_on(ctl))
+    if (ctl->is_deferred || wait_goes_on(ctl) || hold_goes_on(ctl))
         due = now;
     /* If a tick or a commit failed, what is due stays due, and it must not be tried without a
      * pause. */
@@ -284,6 +286,7 @@ void ctl_turn_end(struct ctl *ctl)
     struct durable *d = ctl->serve->durable;
 
     CHECK(!ctl->in_request);
+    hold_serve(ctl); /* first, because wait_serve takes note of the news */
     wait_serve(ctl);
     measure(ctl);
     if (d && ctl->is_stopping)
@@ -338,6 +341,7 @@ void ctl_tick(struct ctl *ctl)
     else if (ok)
         ctl->tick_failed_ms = INT64_MIN;
     wait_tick(ctl);
+    hold_tick(ctl);
 }
 
 static void on_tick(void *arg)
@@ -391,6 +395,7 @@ void ctl_stop(struct ctl *ctl)
 
     ctl->is_stopping = true;
     wait_end_all(ctl);
+    hold_end_all(ctl);
     if (ctl_request_begin(ctl, &err) < 0)
         return;
     bool ok = study_settle_all(ctl, &err) == 0;
@@ -406,6 +411,7 @@ void ctl_free(struct ctl *ctl)
         durable_wait(ctl->serve->durable);
     durable_free(ctl->serve->durable);
     wait_free_all(ctl);
+    hold_free_all(ctl);
     events_free_all(ctl);
     load_free_all(ctl);
     load_start_free_all(ctl);

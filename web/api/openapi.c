@@ -48,6 +48,7 @@ struct schema {
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
     "\":{\"type\":\"array\",\"items\":" item "}}}"
 #define AHEAD   "{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,\"maximum\":255}"
+#define WAIT    "{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,\"maximum\":60000}"
 #define HOLDING "{\"type\":\"array\",\"nullable\":true,\"maxItems\":256,\"items\":" ID "}"
 /* One of the forms of a result among many. */
 #define RESULT(key, type)                                                         \
@@ -185,7 +186,7 @@ static const struct schema schemas[] = {
     { "Suggest", JSON,
       "{\"type\":\"object\",\"required\":[\"client\"]," CLOSED ",\"properties\":{\"client\":" CLIENT
       ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":1,\"maximum\":256},\"ahead\":" AHEAD
-      ",\"holding\":" HOLDING "}}" },
+      ",\"holding\":" HOLDING ",\"wait_ms\":" WAIT "}}" },
     { "Suggestion", JSON,
       "{\"type\":\"object\",\"required\":[\"trial\",\"number\",\"lease\",\"params\",\"level\","
       "\"run_to\",\"levels\"],\"properties\":{\"trial\":" ID ",\"number\":" ID ",\"lease\":" ID
@@ -216,7 +217,7 @@ static const struct schema schemas[] = {
     { "Results", JSON,
       "{\"type\":\"object\",\"required\":[\"client\",\"results\"]," CLOSED ",\"properties\":{"
       "\"client\":" CLIENT ",\"count\":{\"type\":\"integer\",\"nullable\":true,\"minimum\":0,"
-      "\"maximum\":256},\"ahead\":" AHEAD ",\"holding\":" HOLDING
+      "\"maximum\":256},\"ahead\":" AHEAD ",\"holding\":" HOLDING ",\"wait_ms\":" WAIT
       ",\"results\":{\"type\":\"array\",\"maxItems\":256,"
       "\"items\":" REF("Result") "}},\"example\":{\"client\":\"c\",\"count\":1,\"results\":["
                                  "{\"trial\":1,\"lease\":1,\"value\":0.5}]}}" },
