@@ -18,11 +18,12 @@ back. ASSAY_TOKEN holds the token, ASSAY_TLS_CA the authority's file for an http
 """
 from __future__ import annotations
 
-import contextlib, json, math, os, re, socket, ssl, threading, time, urllib.parse
+import contextlib, json, math, os, re, selectors, socket, ssl, threading, time, urllib.parse
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Tuple, Type
 
 When = Optional[Mapping[str, Any]]
+EAR = getattr(selectors, "PollSelector", selectors.SelectSelector)  # says whether one can read
 PAUSES = (0, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, math.inf)  # before a call is repeated; inf: it is not
 
 
@@ -98,7 +99,7 @@ class Client:
         for pause in PAUSES:  # the first failure may be a connection that was idle for too long
             try:
                 line = getattr(self._thread, "line", None) or self._open()
-                self._thread.line = None  # one that fails is not used again
+                self._thread.line, self.sent = None, line  # one that fails is not used again
                 line.request(method, "/api/v1" + path, body and json.dumps(body), self._headers)
                 yield
                 answer = line.getresponse()
@@ -132,8 +133,7 @@ class Trial(Dict[str, Any]):
         return self.verdict
 
     def report(self, level: int, value: float) -> bool:
-        """Tells the value reached at this level (1, 2, ... up to the study's `levels`). True: stop
-        here. It was pruned, paused (somebody may get it again) or, at the end, completed."""
+        """Tells the value at this level (1, 2, ... `levels`). True: stop; `verdict` says why."""
         return self._tell("reports", level=level, value=float(value)) != "continue"
 
     def should_prune(self) -> bool:
@@ -152,7 +152,7 @@ class Trial(Dict[str, Any]):
 
 
 def _result(value: Any) -> dict[str, Any]:
-    are_many = isinstance(value, Sequence)
+    are_many = not isinstance(value, (float, int)) and isinstance(value, Sequence)
     numbers = [float(v) for v in (value if are_many else [value])]
     if not all(map(math.isfinite, numbers)):
         return {"failed": f"the value is {value}"}
@@ -170,19 +170,19 @@ class Study:
         self.client, self.name, self._path = Client(url, token), name, f"/studies/{name}"
         self._trials: list[Mapping[str, Any]] = []  # optimize() has asked for them together
         self._results: list[dict[str, Any]] = []  # and it will tell these together
-        self._call: Any = None  # was sent, and its answer is still to be heard; _body: what it says
-        self._body: Any = None
-        self._lot, self._busy, self._due = 16, 0.0, 0.0
+        self._call: Any = None  # was sent, and its answer is still to be heard
+        self._body: Any = None  # what it says
+        self._lot, self._held, self._pace, self._busy, self._due = 0, 0, 160., 0., 0.  # a guess
         self._lock, self._watcher = threading.RLock(), threading.Thread()
         self.worker = client or f"{socket.gethostname()[:16]}-{os.getpid()}-{os.urandom(3).hex()}"
         if directions:  # the first is of `metric`
             more["objectives"] = [{"metric": f"value_{i}" if i > 1 else metric, "goal": d}
                                   for i, d in enumerate(directions, 1)]
         if space is not None:
-            budget = {k: v for k, v in (("trials", trials), ("time", time)) if v is not None}
             self.client.call("POST", "/studies?load_if_exists=true", {
                 "name": name, "space": space, "metric": metric, "goal": goal, "levels": levels,
-                "budget": budget, "sampler": sampler, "scheduler": scheduler, "seed": seed, **more})
+                "budget": {k: v for k, v in (("trials", trials), ("time", time)) if v is not None},
+                "sampler": sampler, "scheduler": scheduler, "seed": seed, **more})
 
     @property
     def info(self) -> dict[str, Any]:
@@ -216,10 +216,9 @@ class Study:
 
     def optimize(self, objective: Callable[[Trial], Any], n_trials: Optional[int] = None,
                  catch: Tuple[Type[BaseException], ...] = (Exception,), ahead: float = .1) -> None:
-        """Runs trials until the study is over, or n_trials of them. An exception of a type in
-        `catch` fails its trial; every other one ends the call. Where the sampler does not learn,
-        short trials are asked for and told together, as many as take `ahead` seconds (0: one by
-        one), and while they run; a program that is killed loses those."""
+        """Runs trials until the study is over, or n_trials of them. An exception in `catch` fails
+        its trial, any other ends the call. If the sampler does not learn, short trials come and go
+        together: those of `ahead` seconds (0: each alone), which a killed program loses."""
         left = math.inf if n_trials is None else n_trials
         try:
             while left > 0 and (trial := self._take(left, ahead)) is not None:
@@ -245,26 +244,26 @@ class Study:
         """The next of at most so many trials; None: the study is over."""
         while True:
             with self._lock:
-                if self._call and not self._trials:
+                if self._call and (not self._trials or self._ear.select(0)):
                     list(self._call)  # hears what was asked for while the last ones were tried
-                if not self._call and len(self._trials) * 3 <= self._lot * 2:
-                    self._call = self._tell(most, ahead)
-                    next(self._call)
+                if not self._call and len(self._trials) * 3 <= self._held * 2:
+                    self._call, self._ear = self._tell(most, ahead), EAR()
+                    self._ear.register(next(self._call) or self.client.sent.sock, 1)  # to read
                 answer = None if self._trials else list(self._call)[-1]
                 if len(self._trials) > 1 and not self._watcher.is_alive():
                     self._watcher = threading.Thread(target=self._watch, daemon=True)
                     self._watcher.start()
                 if self._trials:
-                    self._due = time.perf_counter() + 4 * ahead
+                    self._due = time.perf_counter() + ahead * (1 if self._pace == 160 else 4)
                     return Trial(self, self._trials.pop(0))
             if answer["done"]:
                 return None
             time.sleep(answer["wait_ms"] / 1000)
 
     def _tell(self, most: float = 0, ahead: float = 0) -> Iterator[Any]:
-        """Tells the results and asks for trials. The first step sends that, the rest hear."""
-        fit = ahead * len(self._results) / self._busy if self._busy else self._lot if ahead else 0
-        self._lot = max(int(min(fit, most - 1, 255, 2 * self._lot + 16)), 0)  # trials in that time
+        """Tells the results and asks for trials: the first step sends that, the last one hears."""
+        self._pace = len(self._results) / self._busy if self._busy else self._pace
+        self._lot = max(int(min(ahead * self._pace, most - 1, 255, 1.25 * self._lot + 12)), 0)
         self._busy, self._body = 0.0, {**self._body, "wait_ms": 0} if self._body else {
             "client": self.worker, "results": self._results[:256], "count": int(most > 0),
             "ahead": self._lot, "holding": [t["trial"] for t in self._trials],
@@ -276,10 +275,10 @@ class Study:
             self._call = None
         told, self._body = self._body["results"], None
         self._results = self._results[len(told):] + [
-            {"trial": t["trial"], "lease": t["lease"], "failed": said["detail"]}
-            for t, said in zip(told, answer["results"])
-            if said["verdict"] == "refused" and "failed" not in t]
+            {"trial": t["trial"], "lease": t["lease"], "failed": a["detail"]}
+            for t, a in zip(told, answer["results"]) if "detail" in a and "failed" not in t]
         self._trials += answer.get("next", {}).get("trials", ())
+        self._held = len(self._trials)
         yield answer.get("next")
 
     def _watch(self) -> None:

@@ -171,6 +171,38 @@ static void a_commit_apart_is_durable_after_its_sync(void **state)
     (void)state;
 }
 
+/* Reads take part in a turn, too, and must not make the disk flush. */
+static void a_turn_that_changes_nothing_owes_no_sync(void **state)
+{
+    struct store_rig *r = store_rig_new();
+    struct savepoint sp;
+    struct err err = { 0 };
+
+    assert_int_equal(store_sync_apart(r->store, &err), 0);
+    store_rig_study(r, "one");
+    assert_int_equal(store_turn_commit(r->store, &err), 0);
+    assert_int_equal(store_sync(r->store, &err), 0);
+    store_synced(r->store);
+    for (int is_kept = 0; is_kept < 2; is_kept++) {
+        assert_int_equal(savepoint_open(&sp, r->store, &err), 0);
+        if (is_kept)
+            assert_int_equal(savepoint_keep(&sp, &err), 0);
+        else
+            savepoint_undo(&sp);
+        assert_true(store_turn_is_open(r->store));
+        assert_int_equal(store_turn_commit(r->store, &err), 0);
+        assert_false(store_turn_is_open(r->store));
+        assert_false(store_owes_sync(r->store));
+    }
+    store_rig_study(r, "two");
+    assert_int_equal(store_turn_commit(r->store, &err), 0);
+    assert_true(store_owes_sync(r->store));
+    assert_int_equal(store_sync(r->store, &err), 0);
+    store_synced(r->store);
+    store_rig_free(r);
+    (void)state;
+}
+
 static void a_savepoint_that_cannot_be_kept_is_undone(void **state)
 {
     struct store_rig *r = store_rig_new();
@@ -213,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_part_that_is_undone_takes_its_savepoint_with_it),
         cmocka_unit_test(a_failed_commit_leaves_the_database_as_before_the_turn),
         cmocka_unit_test(a_commit_apart_is_durable_after_its_sync),
+        cmocka_unit_test(a_turn_that_changes_nothing_owes_no_sync),
         cmocka_unit_test(a_savepoint_that_cannot_be_kept_is_undone),
         cmocka_unit_test(a_turn_that_cannot_begin_is_not_open),
     };
