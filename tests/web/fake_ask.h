@@ -26,6 +26,31 @@ int ctl_study_tell(struct ctl *ctl, const char *study, const json_t *body, json_
                      "results[1]", "detail", "no trial 10 in this study", "next", next);
     return 0;
 }
+
+/* A call that wants to wait does so, whatever its answer; fake_grant answers it. */
+struct ctl_hold {
+    struct ctl_wait wait; /* first: fake_grant frees it */
+};
+struct ctl_hold *ctl_study_hold(struct ctl *ctl, const char *study, const json_t *body,
+                                json_t *answer,
+                                void (*on_answer)(void *, json_t *, const struct err *), void *arg)
+{
+    struct ctl_hold *h = NULL;
+
+    (void)study, (void)answer;
+    if (json_integer_value(json_object_get(body, "wait_ms")) == 0)
+        return NULL;
+    h = mem_zalloc(sizeof *h);
+    h->wait.on_grant = on_answer;
+    h->wait.arg = arg;
+    h->wait.ctl = ctl;
+    ctl->wait = &h->wait;
+    return h;
+}
+void ctl_study_hold_cancel(struct ctl *ctl, struct ctl_hold *hold)
+{
+    ctl_runner_lease_cancel(ctl, &hold->wait);
+}
 int ctl_trial_tell(struct ctl *ctl, int64_t id, const json_t *body, bool is_end, json_t **out,
                    struct err *err)
 {

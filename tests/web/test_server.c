@@ -251,6 +251,44 @@ static void waiting_lease_survives_the_end_of_the_server(void **state)
     close(fd);
 }
 
+static void a_call_for_a_trial_waits_as_a_lease_does(void **state)
+{
+    static const char *const texts[] = {
+        "POST /api/v1/studies/a/suggest HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        "14\r\n\r\n{\"wait_ms\":50}",
+        "POST /api/v1/studies/a/tell HTTP/1.1\r\nHost: x\r\nContent-Length: "
+        "14\r\n\r\n{\"wait_ms\":50}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct web_rig *rig = rig_with(NULL);
+        int fd = web_rig_connect(rig, true);
+        struct web_reply r;
+
+        web_rig_write(rig, fd, texts[i], strlen(texts[i]));
+        web_rig_pump(rig, 5);
+        assert_non_null(rig->ctl->wait);
+        fake_grant(rig->ctl, json_pack("{s:b}", "done", 1));
+        assert_int_equal(web_rig_read(rig, fd, false, &r), 1);
+        expect(r, 200, "{\"done\":true}");
+        web_rig_write(rig, fd, texts[i], strlen(texts[i])); /* the client leaves */
+        web_rig_pump(rig, 5);
+        assert_non_null(rig->ctl->wait);
+        close(fd);
+        for (int t = 0; t < 50 && rig->ctl->wait; t++)
+            web_rig_pump(rig, 1);
+        assert_null(rig->ctl->wait);
+        assert_int_equal(rig->ctl->cancels, 1);
+        fd = web_rig_connect(rig, true);
+        web_rig_write(rig, fd, texts[i], strlen(texts[i])); /* the server ends */
+        web_rig_pump(rig, 5);
+        assert_non_null(rig->ctl->wait);
+        rig_end(rig); /* checks that the wait was cancelled */
+        close(fd);
+    }
+}
+
 static void server_may_end_while_commits_and_hashes_are_on_their_way(void **state)
 {
     static const char write[] = "POST /api/v1/studies HTTP/1.1\r\nHost: x\r\nContent-Length: "
@@ -546,6 +584,7 @@ int main(void)
         cmocka_unit_test(lease_waits_and_is_granted_later),
         cmocka_unit_test(lease_of_a_client_that_left_is_cancelled),
         cmocka_unit_test(waiting_lease_survives_the_end_of_the_server),
+        cmocka_unit_test(a_call_for_a_trial_waits_as_a_lease_does),
         cmocka_unit_test(server_may_end_while_commits_and_hashes_are_on_their_way),
         cmocka_unit_test(headers_and_bodies_have_limits),
         cmocka_unit_test(bodies_in_flight_are_bounded),
