@@ -228,7 +228,7 @@ static int count_unread(const struct words_rule *rule, const struct texts *from,
         const char *text = from->levels[texts[t].level];
         words_read(rule, text, strlen(text), &w);
         for (int i = 0; i < w.n; i++)
-            wide_one(&c[i >= w.n_words], w.hash[i], (uint32_t)t + 1, texts[t].rows);
+            wide_one(&c[halves > 1 && i >= w.n_words], w.hash[i], (uint32_t)t + 1, texts[t].rows);
     }
     for (int half = 0; half < halves && rc == 0; half++)
         rc = wide_take(&c[half], out, half, err);
