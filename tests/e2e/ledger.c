@@ -108,7 +108,8 @@ static bool is_end(const char *state)
            str_eq(state, "cancelled");
 }
 
-/* Once an end was told, it is the trial's state for ever, and its score the score. */
+/* Once an end was told, it is the trial's state for ever, and its score the score; null says that there is none. A runner
+ * that was told to stop knows no score: its row has no such key, and may come after that of a user who saw the end first. */
 static void end_seen(struct ledger *l, int64_t trial, const char *state, const json_t *row)
 {
     double score = json_number_value(json_object_get(row, "score"));
@@ -127,6 +128,8 @@ static void end_seen(struct ledger *l, int64_t trial, const char *state, const j
     } else if (!str_eq(e->state, state)) {
         contradict(l, "trial %" PRId64 " was told to be %s, now it is %s", trial, e->state, state);
     }
+    if (!json_object_get(row, "score"))
+        return;
     if (e->has_score && (!has_score || e->score != score))
         contradict(l, "trial %" PRId64 " had the score %.17g, now %.17g", trial, e->score, score);
     e->has_score = has_score;

@@ -24,7 +24,7 @@ interrupt_of() { # file expected-status arguments...
     shift 2
     "$ASSAY" "$@" >"$file" 2>&1 &
     local pid=$!
-    until_line "$file" 'done, ' $pid || return 1
+    until_line "$file" '[1-9][0-9]* done, ' $pid || return 1
     kill -INT $pid
     wait $pid || got=$?
     [ $got -eq "$status" ]
