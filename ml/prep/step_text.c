@@ -84,6 +84,7 @@ static bool values_make(const struct topics *t, const struct texts *from, struct
 {
     size_t n = (size_t)from->n_levels, dims = (size_t)t->dims;
 
+    CHECK(from->levels || n == 0);
     out->shape = mem_try_alloc((n * SHAPE_PARTS + 1) * sizeof *out->shape);
     out->topics = mem_try_alloc((n * dims + 1) * sizeof *out->topics);
     if (!out->shape || !out->topics || (dims > 0 && topics_texts(t, from, out->topics, NULL) < 0)) {
