@@ -104,7 +104,7 @@ AGAIN = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,
 .SUFFIXES:
 MAKEFLAGS += --no-builtin-rules
 .PHONY: all lib deps deps-dev run test run-tests build-tests dev lint check bench bench-peers bench-nets bench-ask \
-        bench-best test-chaos test-training formats-peers kubernetes-peers slurm-peers ansible-peers check-ansible \
+        bench-best bench-field test-chaos test-training formats-peers kubernetes-peers slurm-peers ansible-peers check-ansible \
         bench-pipelines bench-allocation bench-optimism bench-noise fuzz build-fuzz \
         fuzz-cover fuzz-minimise spec-tables manual install uninstall deb check-deb check-image clean gpu-check gpu-bench cuda need-packages
 
@@ -287,7 +287,7 @@ test-training:
 bench-%:
 	@+$(AGAIN) bench T=bench_$*
 
-# Beside scikit-learn and XGBoost of Debian's packages: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case; QUALITY=equal or defaults:
+# Beside scikit-learn, XGBoost and LightGBM of pinned versions, which are installed under build/peers-models once: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case; QUALITY=equal or defaults:
 # boosting on the shared tables instead, how good it is; SEARCH=list, grid or race: a whole search beside a loop, ONLY="adult letter".
 # NET=1 = bench-nets: small networks beside PyTorch, of pinned versions, which is installed under build/peers once; NET=tables: the
 # default mlp beside RealMLP-TD and scikit-learn's on the shared tables; NET=smooth: beside our boosting where trees are weak; NET=cnn:
@@ -296,7 +296,9 @@ bench-%:
 # ASK=1 = bench-ask: programs that share a study, beside Optuna of a pinned version, which is installed under build/peers-ask once.
 # BEST=1 = bench-best: the best value after 200 trials of five functions, beside Optuna's TPE and Gaussian process; that one needs
 # PyTorch (build/peers-best, 5 GB); WHO="ours tpe" leaves it out. Hours; one that was stopped goes on.
-PEERS_PYTHON ?= /usr/bin/python3
+# FIELD=1 = bench-field: whole fits on the shared tables beside AutoGluon and FLAML of pinned versions, one processor and TIME=60 seconds
+# for each (build/peers-autogluon, 7 GB, and build/peers-flaml); FIELD="adult letter" = these tables, SIDES="assay flaml" = these sides.
+PEERS_PYTHON ?= build/peers-models/bin/python
 NETS_PYTHON ?= build/peers/bin/python
 ASK_PYTHON ?= build/peers-ask/bin/python
 BEST_PYTHON ?= build/peers-best/bin/python
@@ -306,10 +308,14 @@ else ifneq ($(ASK),)
 bench-peers: bench-ask
 else ifneq ($(BEST),)
 bench-peers: bench-best
+else ifneq ($(FIELD),)
+bench-peers: bench-field
 else
 bench-peers:
-	@.ci/deps.sh peers >/dev/null 2>&1; $(PEERS_PYTHON) -c 'import sklearn, xgboost' 2>/dev/null || \
-	    { echo "bench-peers: skipped, python3-sklearn and python3-xgboost are not here and cannot be installed"; exit 0; }; \
+	@[ -x $(PEERS_PYTHON) ] || { python3 -m venv build/peers-models && \
+	    $(PEERS_PYTHON) -m pip install -q -r tests/bench/peers/requirements-models.txt; } >/dev/null 2>&1; \
+	    $(PEERS_PYTHON) -c 'import lightgbm, sklearn, xgboost' 2>/dev/null || \
+	    { echo "bench-peers: skipped, scikit-learn, XGBoost and LightGBM are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
 	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),peers.py)))
 endif
@@ -320,6 +326,13 @@ bench-ask:
 	    $(ASK_PYTHON) -c 'import optuna' 2>/dev/null || \
 	    { echo "bench-ask: skipped, Optuna is not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all && B=$B $(ASK_PYTHON) tests/bench/peers/ask.py
+
+bench-field:
+	@for side in autogluon flaml; do python=build/peers-$$side/bin/python; \
+	    [ -x $$python ] || { python3 -m venv build/peers-$$side && \
+	    $$python -m pip install -q -r tests/bench/peers/requirements-$$side.txt; } >/dev/null 2>&1; \
+	    $$python -c "import $$side" 2>/dev/null || { echo "bench-field: skipped, $$side is not here and cannot be installed"; exit 0; }; \
+	done; $(AGAIN) all && B=$B build/peers-autogluon/bin/python tests/bench/peers/field.py $(filter-out 1,$(FIELD))
 
 bench-best:
 	@[ -x $(BEST_PYTHON) ] || { python3 -m venv build/peers-best && \

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and asks apt only when some are. `deps.sh` = to build, test and
-# run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser; `deps.sh peers` = also
-# what `make bench-peers` compares with; `deps.sh deb` = also to build Debian packages and to check them. `deps.sh slurm` and
-# `deps.sh ansible` = only what the tests of pools and of the playbook start.
+# run; `deps.sh dev` = also to lint, fuzz, measure coverage and drive the page in a browser; `deps.sh deb` = also to build
+# Debian packages and to check them. `deps.sh slurm` and `deps.sh ansible` = only what the tests of pools and of the playbook
+# start.
 set -eu
 
 want="gcc g++ make pkg-config libsqlite3-dev libevent-dev libjansson-dev libcurl4-openssl-dev libyaml-dev \
@@ -19,7 +19,6 @@ fi
 [ "${1:-}" = deb ] && want="$want debhelper dpkg-dev fakeroot lintian debootstrap systemd-container procps git"
 [ "${1:-}" = slurm ] && want="slurmctld slurmd slurm-client munge python3 jq curl"
 [ "${1:-}" = ansible ] && want="openssh-server openssh-client python3 python3-venv python3-apt iproute2 systemd-container systemd-sysv dbus jq"
-[ "${1:-}" = peers ] && want="$want python3 python3-sklearn python3-xgboost util-linux"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "deps: not a Debian system; please see that these are there: $want"

@@ -1,4 +1,4 @@
-"""Assay beside scikit-learn and XGBoost: same data, same parameters, ours and the peer in turn, each in a process of its own.
+"""Assay beside scikit-learn, XGBoost and LightGBM: same data, same parameters, ours and the peer in turn, each in a process of its own.
 
   peers.py [--only TEXT] [--pairs N] [--threads 1,2] [--small]
 
@@ -33,6 +33,12 @@ def boost_case(name, data, ours, peer, rounds=100):
             "model": "xgboost", "peer": {**XGB, **peer, "rounds": rounds}}
 
 
+def light_case(name, data, leaves):
+    """LightGBM splits leaf by leaf; the parameters are those of `leaf`."""
+    return {**boost_case(name, data, *leaf(leaves)), "model": "lightgbm",
+            "peer": {"learning_rate": .1, "num_leaves": leaves, "lambda_l2": 1, "min_data_in_leaf": 1, "min_sum_hessian_in_leaf": 1, "rounds": 100}}
+
+
 def level(depth):
     return {"grow": "depth", "depth": depth}, {"grow_policy": "depthwise", "max_depth": depth}
 
@@ -53,6 +59,7 @@ def forest_case(data, trees, family, peer):
 CASES = [boost_case(f"boost {what}", data, *how)
          for data in ("100k", "1m", "covertype", "letter")
          for what, how in (("depth 6", level(6)), ("31 leaves", leaf(31)), ("63 leaves", leaf(63)))]
+CASES += [light_case(f"boost {leaves} leaves, light", data, leaves) for data in ("100k", "1m", "covertype", "letter") for leaves in (31, 63)]
 CASES += [forest_case(data, trees, *which)
           for data, trees in (("100k", 20), ("1m", 10), ("covertype", 50))
           for which in (("forest", "RandomForestClassifier"), ("extra_trees", "ExtraTreesClassifier"))]
