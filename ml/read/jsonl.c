@@ -225,6 +225,17 @@ static int64_t reader_bytes(const struct reader *r)
            (int64_t)r->n_keys * (int64_t)(BATCH_ROWS * sizeof(struct cell));
 }
 
+/* Room for n more bytes of text and the padding behind them. */
+static void text_reserve(struct reader *r, size_t n)
+{
+    size_t need = r->text_n + n + CELLS_PAD;
+
+    if (need <= r->text_cap)
+        return;
+    r->text_cap = need * 3 / 2;
+    r->text = mem_resize(r->text, r->text_cap);
+}
+
 static int batch_end(struct reader *r, struct err *err)
 {
     if (r->rows == 0)
@@ -234,6 +245,7 @@ static int batch_end(struct reader *r, struct err *err)
     if (!r->has_table && names_give(r, err) < 0)
         return -1;
     typed_group(&r->table, r->rows);
+    text_reserve(r, 0); /* rows of missing values only have added no text */
     memset(r->text + r->text_n, 0, CELLS_PAD);
     for (int k = 0; k < r->n_keys; k++) {
         struct cells cells = { .kind = CELLS_TEXTS, .n = r->rows, .texts = r->texts };
@@ -254,10 +266,7 @@ static int batch_end(struct reader *r, struct err *err)
 /* Copies a text of the row at hand, unescaped, behind the others. */
 static void text_add(struct reader *r, const struct json_piece *piece, struct cell *out)
 {
-    if (r->text_n + piece->n + CELLS_PAD > r->text_cap) {
-        r->text_cap = (r->text_n + piece->n + CELLS_PAD) * 3 / 2;
-        r->text = mem_resize(r->text, r->text_cap);
-    }
+    text_reserve(r, piece->n);
     char *to = r->text + r->text_n;
     size_t n = piece->n;
     if (piece->has_escapes)

@@ -410,6 +410,7 @@ def hostile():
     write("utf16bare.csv", text.encode("utf-16-le"))
     write("utf32.csv", text.encode("utf-32"))
     write("utf16.jsonl", '{"x":1,"y":2}\n'.encode("utf-16"))
+    write("nothing.jsonl", b'{"x":null,"y":null}\n{"x":NaN,"y":null}\n')
     write("mark.csv", b"\xef\xbb\xbf" + text.encode())
     t = make()
     whole = {"t.parquet": parquet(t), "t.arrow": arrow(t, True), "t.arrows": arrow(t, False),

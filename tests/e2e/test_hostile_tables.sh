@@ -51,6 +51,8 @@ both 'gzip data ends too early' cut-t.csv.gz
 both 'xz data ends too early' cut-t.csv.xz
 both 'zstd data ends too early' cut-t.csv.zst
 both 'the file ends within the object that begins here' cut-t.jsonl
+ok "fit nothing.jsonl" refuses 'column "y" has no values' 200 "$ASSAY" fit nothing.jsonl --target y --trials 1 -o h.assay
+ok "predict nothing.jsonl" refuses 'nothing.jsonl' 200 "$ASSAY" predict good/m.assay nothing.jsonl -o h.out
 ok "a mark of UTF-8 is no harm" "$ASSAY" fit mark.csv --target y --trials 1 -o mark.assay
 ok "through standard input it is the same" bash -c "! '$ASSAY' fit - --target y --trials 1 -o h.assay <bomb.csv.gz && [ ! -e h.assay ]"
 finish
