@@ -161,11 +161,15 @@ static double error_of(double se)
 static bool is_clearly_better(const struct study *st, const struct trial_mem *t,
                               const struct trial_mem *than)
 {
-    double se = error_of(t->score_se), least = BOARD_MARGIN * hypot(se, error_of(than->score_se));
+    double se = error_of(t->score_se), other = error_of(than->score_se),
+           least = BOARD_MARGIN * hypot(se, other);
+    /* what the other's error is on the rows of one fold */
+    double fold = other * sqrt((double)MAX(st->problem.data.folds, 1));
 
-    /* on the same rows scores err together: the error of their difference is about half of each */
+    /* On the same rows scores err together: the error of their difference is about half of each. A
+     * fold of few rows without an error tells an error near 0, so that of the other counts, too. */
     if (isfinite(t->first_score) && isfinite(than->first_score))
-        return study_gain(st, t->first_score) - study_gain(st, than->first_score) > se;
+        return study_gain(st, t->first_score) - study_gain(st, than->first_score) > fmax(se, fold);
     return study_gain(st, t->score) - study_gain(st, than->score) > least;
 }
 

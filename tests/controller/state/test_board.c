@@ -96,6 +96,29 @@ static void trials_are_compared_on_the_fold_that_both_have(void **state)
     }
 }
 
+/* The error that a fold of few rows tells is near 0 where it has no wrong row; that of all five folds,
+ * times the root of 5, counts there. */
+static void a_fold_without_an_error_wins_by_the_error_of_others(void **state)
+{
+    static const struct {
+        double first;
+        bool wins;
+    } cases[] = { { 0.0001, false }, { -0.01, true } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct made m = { 0 };
+        int64_t whole = add(&m, 0.9548, 0.0194, false);
+        m.st.problem.data.folds = 5;
+        m.trials[whole - 1].first_score = 0.966;
+        int64_t cut = add(&m, 1 - cases[i].first, 0.00003, true);
+        m.trials[cut - 1].first_score = 1 - cases[i].first;
+        assert_int_equal(board_outdoes(&m.st, &m.trials[cut - 1]), !cases[i].wins);
+        assert_int_equal(board_best(&m.st), cases[i].wins ? cut : whole);
+        made_fini(&m);
+    }
+}
+
 static void scores_of_some_folds_are_outdone_within_two_errors(void **state)
 {
     struct made m = { 0 };
@@ -134,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_trial_that_came_first_ships_only_if_far_better),
         cmocka_unit_test(trials_are_compared_on_the_fold_that_both_have),
+        cmocka_unit_test(a_fold_without_an_error_wins_by_the_error_of_others),
         cmocka_unit_test(scores_of_some_folds_are_outdone_within_two_errors),
         cmocka_unit_test(the_model_of_the_best_whole_trial_is_kept),
     };
