@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/adjust/adjust_fit_private.h"
+#include "ml/adjust/power.h"
 
 #include <math.h>
 #include <string.h>
@@ -67,7 +68,32 @@ static int gather(struct gathered *g, const struct adjust_rows *r, struct err *e
 
 /* ---- calibration ---- */
 
-/* Whether rows that did not teach the calibration are the better for it, beyond chance. */
+/* By how much the row of which nothing is known is better: in the mean over the inputs of the rows
+ * and, by their shares, over the classes. weight: of the rows, which add up to all. */
+static double unknown_gain(const struct adjust_rows *r, const float *before, const float *after,
+                           const double *weight, double all)
+{
+    size_t k = (size_t)r->classes;
+    double *gain = mem_zalloc(k * sizeof *gain), *share = mem_zalloc(k * sizeof *share);
+    double *x = mem_array(2 * k, sizeof *x), sum = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        adjust_class_logs(before + i * r->outputs, r->outputs, r->classes, x);
+        adjust_class_logs(after + i * r->outputs, r->outputs, r->classes, x + k);
+        for (size_t c = 0; c < k; c++)
+            gain[c] += weight[i] / all * (x[k + c] - x[c]);
+        share[(int)r->y[i]] += weight[i] / all;
+    }
+    for (size_t c = 0; c < k; c++)
+        sum += share[c] * gain[c];
+    mem_free(gain);
+    mem_free(share);
+    mem_free(x);
+    return sum;
+}
+
+/* Whether rows that did not teach the calibration, and one unknown row, are the better for it, beyond
+ * chance. */
 static bool is_gain(const struct adjust_rows *r, const float *before, const float *after)
 {
     double *weight = mem_array((size_t)r->n, sizeof *weight), all = 0, mean = 0, square = 0;
@@ -87,8 +113,10 @@ static bool is_gain(const struct adjust_rows *r, const float *before, const floa
                    (adjust_row_loss(r, before + at, i) - adjust_row_loss(r, after + at, i) - mean);
         square += e * e;
     }
+    double part = adjust_unknown(all, r->n),
+           with = (1 - part) * mean + part * unknown_gain(r, before, after, weight, all);
     mem_free(weight);
-    return mean > 0 && mean > sqrt(square * n / (n - 1)) / all;
+    return with > 0 && with > sqrt(square * n / (n - 1)) / all;
 }
 
 /* Calibrates p in place, if that is a gain. */

@@ -6,6 +6,12 @@
  * by what it has taught itself. A calibration is kept where it lowers log loss by more than a standard
  * error of the difference, a threshold where the metric is better with it than at one half.
  *
+ * A calibration counts one row more than there are, of which the model knows nothing: its inputs are
+ * those of any row, and its class is drawn as those of the others are. If all of n rows were foreseen,
+ * about one in n + 1 will not be (the rule of succession; Platt 1999 has targets of the same kind).
+ * Without it, models that are right on few rows are made surer until log loss is nearly 0, the surest
+ * of hundreds is chosen, and one new row that it has wrong costs more than all others.
+ *
  * Pure and deterministic. Called by ml/fit/ for a trial and by ml/ensemble/ for an ensemble. */
 #ifndef ML_ADJUST_ADJUST_FIT_H
 #define ML_ADJUST_ADJUST_FIT_H

@@ -11,6 +11,15 @@ static inline double adjust_weight(const struct adjust_rows *r, int64_t i)
     return r->weight ? r->weight[i] : 1.0;
 }
 
+/* What one more row has of the weight of n rows and itself, which count `all` without it: it counts 1,
+ * or what the others count in the mean where that is less. */
+static inline double adjust_unknown(double all, int64_t n)
+{
+    double one = all < (double)n ? all / (double)n : 1;
+
+    return one / (all + one);
+}
+
 /* ---- each for all rows, and for the rows of all parts but one (-1 = all) ---- */
 
 /* calibrate.c. False = there is none: too few rows, one class, a slope that cannot be. */

@@ -1,5 +1,9 @@
 /* calibrate.c - the two numbers of a calibration, by Newton's method on log loss, which is convex in
- * them (adjust.h). */
+ * them (adjust.h).
+ *
+ * One row more than there are is counted, of which the model knows nothing (adjust_fit.h). Its loss is
+ * the mean over the inputs of the n rows and, by their shares, over the classes: so the target of a
+ * row is to n / (n + 1) its class, and to 1 / (n + 1) the shares. */
 #include "ml/adjust/adjust_fit_private.h"
 
 #include "base/base.h"
@@ -70,6 +74,8 @@ struct taught {
     int *y;
     /* [k] of more than two classes */
     const double *log_share;
+    /* the part of each target that is the shares of the classes, and these [k], or of class 1 */
+    double unknown, *share;
     /* [k] scratch */
     double *score;
     /* how strongly the offset is drawn to 0 */
@@ -79,10 +85,11 @@ struct taught {
 static void add_two(const struct taught *t, int64_t i, const double at[2], struct newton *s)
 {
     double x = t->x[i], w = t->weight[i], z = at[0] * x + at[1], tail = fm_exp_d(-fabs(z)),
-           q = (z >= 0 ? 1 : tail) / (1 + tail), wrong = t->y[i] ? -z : z, e = w * (q - t->y[i]),
+           q = (z >= 0 ? 1 : tail) / (1 + tail),
+           target = t->y[i] + t->unknown * (t->share[0] - t->y[i]), e = w * (q - target),
            v = w * q * (1 - q);
 
-    s->loss += w * (fmax(wrong, 0) + fm_log_d(1 + tail));
+    s->loss += w * (fmax(z, 0) - target * z + fm_log_d(1 + tail));
     s->g[0] += e * x;
     s->g[1] += e;
     s->h[0] += v * x * x;
@@ -93,14 +100,18 @@ static void add_two(const struct taught *t, int64_t i, const double at[2], struc
 static void add_more(const struct taught *t, int64_t i, const double at[2], struct newton *s)
 {
     double top = -INFINITY, sum = 0, mean[2] = { 0 }, square[3] = { 0 }, w = t->weight[i];
+    double aim[3] = { 0 }; /* what the target expects of x, of the log share, and of the score */
     const double *x = t->x + i * t->k;
-    int y = t->y[i];
 
     for (int c = 0; c < t->k; c++) {
         t->score[c] = at[0] * x[c] + at[1] * t->log_share[c];
         top = fmax(top, t->score[c]);
+        double target = (c == t->y[i]) + t->unknown * (t->share[c] - (c == t->y[i]));
+        aim[0] += target * x[c];
+        aim[1] += target * t->log_share[c];
+        aim[2] += target * t->score[c];
     }
-    s->loss += w * (top - t->score[y]);
+    s->loss += w * (top - aim[2]);
     for (int c = 0; c < t->k; c++)
         sum += t->score[c] = fm_exp_d(t->score[c] - top);
     s->loss += w * fm_log_d(sum);
@@ -112,8 +123,8 @@ static void add_more(const struct taught *t, int64_t i, const double at[2], stru
         square[1] += q * x[c] * u;
         square[2] += q * u * u;
     }
-    s->g[0] += w * (mean[0] - x[y]);
-    s->g[1] += w * (mean[1] - t->log_share[y]);
+    s->g[0] += w * (mean[0] - aim[0]);
+    s->g[1] += w * (mean[1] - aim[1]);
     s->h[0] += w * (square[0] - mean[0] * mean[0]);
     s->h[1] += w * (square[1] - mean[0] * mean[1]);
     s->h[2] += w * (square[2] - mean[1] * mean[1]);
@@ -193,6 +204,23 @@ static bool is_enough(const struct adjust_rows *r, int without)
     return n >= LEAST_ROWS && differ;
 }
 
+/* Sets the part of the targets that stands for the unknown row. */
+static void taught_share(struct taught *t)
+{
+    double all = 0;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        all += t->weight[i];
+        if (t->k > 1)
+            t->share[t->y[i]] += t->weight[i];
+        else
+            t->share[0] += t->y[i] ? t->weight[i] : 0;
+    }
+    for (int c = 0; c < t->k; c++)
+        t->share[c] /= all;
+    t->unknown = adjust_unknown(all, t->n);
+}
+
 /* Every so-many-th row beside the part: so many that their values are at most MOST_VALUES. The number
  * has no factor in common with that of the parts, which may come in turn. */
 static void taught_take(struct taught *t, const struct adjust_rows *r, int without)
@@ -207,6 +235,7 @@ static void taught_take(struct taught *t, const struct adjust_rows *r, int witho
     t->weight = mem_array((size_t)most, sizeof *t->weight);
     t->y = mem_array((size_t)most, sizeof *t->y);
     t->score = mem_array((size_t)t->k, sizeof *t->score);
+    t->share = mem_zalloc((size_t)t->k * sizeof *t->share);
     adjust_loss_weights(r, weight);
     for (int64_t i = 0; i < r->n; i += every) {
         if (r->part[i] == without)
@@ -218,6 +247,7 @@ static void taught_take(struct taught *t, const struct adjust_rows *r, int witho
         t->weight[t->n] = weight[i];
         t->y[t->n++] = (int)r->y[i];
     }
+    taught_share(t);
     mem_free(weight);
 }
 
@@ -242,6 +272,7 @@ bool adjust_calibrate(const struct adjust_rows *r, int without, struct adjust *o
     mem_free(t.weight);
     mem_free(t.y);
     mem_free(t.score);
+    mem_free(t.share);
     out->calibrates = at[0] >= LEAST_SLOPE && at[0] <= MOST_SLOPE && fabs(at[1]) <= MOST_SLOPE;
     out->slope = at[0];
     out->offset = t.holds > RIDGE ? 0 : at[1];

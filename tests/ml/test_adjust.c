@@ -108,6 +108,69 @@ static void two_classes_get_their_line_back(void **state)
     }
 }
 
+/* Rows of equal classes that are all right and sure, as a model of few rows has them: log-odds of 9. */
+static struct adjust_rows right_rows(int64_t n, double weighs)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (double)(i % 2);
+        p[i] = (float)sigmoid(i % 2 ? 9 : -9);
+        weight[i] = weighs;
+    }
+    struct adjust_rows rows = rows_of(ML_BINARY, METRIC_LOGLOSS, 2, n);
+    rows.weight = weighs == 1 ? NULL : weight;
+    for (int64_t i = 0; i < n; i++)
+        part[i] = (uint8_t)(i / 2 % ADJUST_PARTS);
+    return rows;
+}
+
+/* Of n rows without an error one in n + 1 is unknown, and half of those are wrong: the calibrated
+ * probability of an error is near 1 / (2 n + 2), whatever the scale of small weights. */
+static void rows_without_an_error_make_no_sure_model(void **state)
+{
+    static const int64_t sizes[] = { 60, 130, 1000 };
+    static const double weighs[] = { 1, 1e-4 };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(sizes) * ARRAY_LEN(weighs); k++) {
+        double n = (double)sizes[k % ARRAY_LEN(sizes)];
+        struct adjust_rows rows = right_rows((int64_t)n, weighs[k / ARRAY_LEN(sizes)]);
+        struct adjust a = fitted(&rows, NULL);
+        float sure = (float)sigmoid(9);
+        adjust_probabilities(&a, &sure, 1);
+        /* light rows do not outweigh that the slope is drawn to 1 */
+        if (weighs[k / ARRAY_LEN(sizes)] == 1) {
+            assert_true(a.calibrates);
+            assert_true(fabs((1 - (double)sure) * (2 * n + 2) - 1) < 0.25);
+        } else {
+            assert_true(!a.calibrates || a.slope > 0.5);
+        }
+        adjust_fini(&a);
+    }
+}
+
+/* The same of three classes, by the power. */
+static void classes_without_an_error_make_no_sure_model(void **state)
+{
+    enum { N = 120, K = 3 };
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        y[i] = i % K;
+        for (int c = 0; c < K; c++)
+            p[i * K + c] = c == i % K ? 0.9998F : 0.0001F;
+    }
+    struct adjust_rows rows = rows_of(ML_MULTICLASS, METRIC_LOGLOSS, K, N);
+    for (int i = 0; i < N; i++)
+        part[i] = (uint8_t)(i / K % ADJUST_PARTS);
+    struct adjust a = fitted(&rows, NULL);
+    assert_true(a.calibrates && a.slope < 0.8 && fabs(a.offset) < 1e-6);
+    float q[K] = { 0.9998F, 0.0001F, 0.0001F };
+    adjust_probabilities(&a, q, 1);
+    /* two thirds of the unknown row's classes are others */
+    assert_true(fabs((1 - (double)q[0]) * (N + 1) * K / 2 - 1) < 0.25);
+    adjust_fini(&a);
+}
+
 /* A weight of 2 is two rows. */
 static void weights_count_as_rows(void **state)
 {
@@ -623,6 +686,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_classes_get_their_line_back),
+        cmocka_unit_test(rows_without_an_error_make_no_sure_model),
+        cmocka_unit_test(classes_without_an_error_make_no_sure_model),
         cmocka_unit_test(weights_count_as_rows),
         cmocka_unit_test(classes_drawn_to_their_shares_are_drawn_back),
         cmocka_unit_test(what_is_right_is_left),
