@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "controller/decide/budget.h"
 #include "controller/decide/confirm.h"
+#include "controller/decide/lap.h"
 #include "controller/decide/propose.h"
 #include "controller/decide/share.h"
 #include "controller/decide/stage.h"
@@ -112,8 +113,23 @@ static int resume_one(struct study *st, bool idle, struct actions *out, struct e
         return n;
     CHECK(r.trial >= 1 && r.trial <= st->n_trials);
     say(out, "search.resume", 1, "idle", idle);
-    if (!trial_is_final((enum trial_state)trial_mem(st, r.trial)->state))
+    const struct trial_mem *t = trial_mem(st, r.trial);
+    /* it may have ended, or be on its last lap */
+    if (t->state == TS_PAUSED || (!trial_is_final((enum trial_state)t->state) && t->run_to < r.to))
         action_add(out, ACT_RUN_TO, r.trial)->to = r.to;
+    return 1;
+}
+
+/* The best paused trial goes to its top, because the time is nearly over. */
+static int lap_one(struct study *st, struct actions *out, struct err *err)
+{
+    int64_t number = 0;
+    int rc = lap_wanted(st, &number, err);
+
+    if (rc != 1)
+        return rc;
+    log_info("study.lap study=%" PRId64 " number=%" PRId64, st->row.id, number);
+    action_add(out, ACT_RUN_TO, number)->to = trial_mem(st, number)->max_level;
     return 1;
 }
 
@@ -217,6 +233,9 @@ int live_fill(struct study *st, int want, struct actions *out, struct err *err)
     if (st->n_queue >= want || st->n_queue + st->count[TS_RUNNING] >= places(st))
         return 0;
     int rc = confirm_one(st, out, err);
+    if (rc != 0)
+        return rc;
+    rc = lap_one(st, out, err);
     if (rc != 0)
         return rc;
     hold(st, out);

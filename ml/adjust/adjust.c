@@ -61,6 +61,17 @@ static void row_of_classes(const struct adjust *a, float *p)
         p[c] = (float)(score[c] / sum);
 }
 
+void adjust_class_logs(const float *p, int outputs, int classes, double *out)
+{
+    if (outputs == 1) {
+        out[0] = adjust_log(1 - (double)p[0]);
+        out[1] = adjust_log((double)p[0]);
+        return;
+    }
+    for (int c = 0; c < classes; c++)
+        out[c] = adjust_log((double)p[c]);
+}
+
 void adjust_probabilities(const struct adjust *a, float *p, int64_t n)
 {
     if (!a->calibrates)

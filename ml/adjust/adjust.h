@@ -61,6 +61,8 @@ void adjust_fini(struct adjust *a);
 bool adjust_is_plain(const struct adjust *a);
 /* Calibrates n rows of 1 (two classes) or a->classes floats in place. NaN stays NaN. */
 void adjust_probabilities(const struct adjust *a, float *p, int64_t n);
+/* The logarithms of the probabilities of all classes, for 1 (two classes) or `classes` floats. */
+void adjust_class_logs(const float *p, int outputs, int classes, double *out);
 /* A power in the form of a calibration, for adjust_probabilities and for explanations; 0 = a plain
  * one. adjust_fini frees what *out holds. */
 void adjust_of_power(double power, int outputs, struct adjust *out);

@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/adjust/adjust_fit_private.h"
-#include "ml/adjust/power.h"
 
 #include <math.h>
 #include <string.h>

@@ -15,17 +15,6 @@ enum { BINS = 10, STEPS = 24, LEAST_ROWS = 30 };
 /* how much of the way to the power that the models' differences ask for is taken */
 #define SHARE 0.5
 
-void adjust_class_logs(const float *p, int outputs, int classes, double *out)
-{
-    if (outputs == 1) {
-        out[0] = adjust_log(1 - (double)p[0]);
-        out[1] = adjust_log((double)p[0]);
-        return;
-    }
-    for (int c = 0; c < classes; c++)
-        out[c] = adjust_log((double)p[c]);
-}
-
 /* The bag's mean on the made rows, with what the bisections need. */
 struct bag {
     int64_t n;

@@ -38,8 +38,6 @@ struct bag_rows {
     const double *entropy;
 };
 
-/* The logarithms of the probabilities of all classes, for 1 (two classes) or `classes` floats. */
-void adjust_class_logs(const float *p, int outputs, int classes, double *out);
 /* From 1 (no power) to ADJUST_MOST_POWER. held: calibrated predictions of single models on rows that
  * they were not trained on. Fails without memory. */
 int adjust_power(const struct bag_rows *bag, const struct adjust_rows *held, double *out,
