@@ -83,6 +83,7 @@ static const struct {
     { "prep_levels", offsetof(struct family_shape, many_levels) },
     { "prep_few_levels", offsetof(struct family_shape, few_levels) },
     { "prep_codes", offsetof(struct family_shape, codes) },
+    { "prep_effects", offsetof(struct family_shape, many_levels) },
     { "prep_text", offsetof(struct family_shape, texts) },
     { "prep_scale", offsetof(struct family_shape, numbers) },
     { "prep_missing", offsetof(struct family_shape, holes) },
@@ -96,6 +97,8 @@ static double prep_searched(const struct family *f, const struct family_param *p
 {
     /* trees cut between few values as well as beside levels; dense rows have a line through them */
     if (s && s->few_codes > 0 && f->form == FF_DENSE && strcmp(p->name, "prep_codes") == 0)
+        return p->hi;
+    if (s && s->codes > 0 && strcmp(p->name, "prep_effects") == 0)
         return p->hi;
     for (size_t i = 0; s && i < ARRAY_LEN(prep_about); i++) {
         if (strcmp(p->name, prep_about[i].name) == 0)

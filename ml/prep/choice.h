@@ -23,6 +23,9 @@ enum { FEW_LEVELS_AUTO, FEW_LEVELS_MEANS };
 /* Columns of whole numbers. AUTO: those that are names (code_screen.h) have means beside the number.
  * QUANTITY: none has. LEVELS: names, and numbers of few values, are columns of levels. */
 enum { CODES_AUTO, CODES_LEVELS, CODES_QUANTITY };
+/* Columns that have means. AUTO: effects of their levels, fitted together (level_effects.h), beside the
+ * means. ONLY: in place of the means. OFF: none. */
+enum { EFFECTS_AUTO, EFFECTS_ONLY, EFFECTS_OFF };
 /* Texts and lists. AUTO: what their words say about the target, and beside it their topics and shape,
  * or the counts of their items. SCORES: the first only. TOPICS: the second only. */
 enum { TEXT_AUTO, TEXT_SCORES, TEXT_TOPICS };

@@ -223,7 +223,9 @@ static void together_take(const struct describing *d, int step, struct group *g)
     *g = (struct group){ .type = "together", .n = s->n_sources };
     for (int k = 0; k < s->n_sources && g->n_names < DESCRIBE_NAMES; k++)
         name_put(g->names[g->n_names++], NAME, p->sources[s->source[k]].name);
-    say_add(g, d->inputs[step], "directions in which they vary together");
+    say_add(g, d->inputs[step],
+            s->ops == &step_effects ? "effects of their levels, fitted together"
+                                    : "directions in which they vary together");
     g->inputs = d->inputs[step];
     g->width = d->width[step];
 }
@@ -296,7 +298,7 @@ static void groups_take(struct describing *d)
     for (int s = 0; s < p->n_steps; s++) {
         if (p->steps[s].n_sources < 2)
             continue;
-        if (p->steps[s].n_sources > 2)
+        if (p->steps[s].n_sources > 2 || p->steps[s].ops == &step_effects)
             together_take(d, s, g);
         else
             pair_take(d, s, g);

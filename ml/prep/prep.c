@@ -133,6 +133,10 @@ int prep_input_columns(const struct prep *p, int i, int out[PREP_SOURCES])
         return 1;
     }
     const struct prep_step *s = &p->steps[p->cols[i].step];
+    if (s->ops->part_source) {
+        out[0] = s->source[s->ops->part_source(s, p->cols[i].part)];
+        return 1;
+    }
     for (int k = 0; k < s->n_sources; k++)
         out[k] = s->source[k];
     return s->n_sources;

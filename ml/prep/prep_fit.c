@@ -248,7 +248,10 @@ static void name_input(const struct prep *p, struct prep_col *col)
     char part[STEP_NAME], name[STEP_NAME + 600];
 
     s->ops->part_name(s, col->part, part);
-    if (s->n_sources > 2)
+    if (s->ops->part_source)
+        snprintf(name, sizeof name, "%.500s: %s",
+                 p->sources[s->source[s->ops->part_source(s, col->part)]].name, part);
+    else if (s->n_sources > 2)
         snprintf(name, sizeof name, "%.250s and %d more: %s", p->sources[s->source[0]].name,
                  s->n_sources - 1, part);
     else if (s->n_sources > 1)
@@ -341,6 +344,25 @@ static void fit_waves(const struct fit *f, const struct prep *p, struct prep_col
     }
 }
 
+/* EFFECTS_ONLY: the effects of a column's levels stand in for their means. */
+static bool is_replaced(const struct prep *p, const struct prep_spec *spec, int step, int part)
+{
+    const struct prep_step *s = &p->steps[step];
+    const struct level_state *t = s->state;
+
+    if (spec->choice.of[PREP_OF_EFFECTS] != EFFECTS_ONLY ||
+        (s->ops != &step_levels && s->ops != &step_codes) || part >= t->n_means)
+        return false;
+    for (int i = 0; i < p->n_steps; i++) {
+        const struct prep_step *e = &p->steps[i];
+        for (int k = 0; e->ops == &step_effects && k < e->n_parts; k++) {
+            if (e->source[e->ops->part_source(e, k)] == s->source[0])
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The inputs that the steps make. A part that is constant in the training rows is no input. */
 static int fit_derived(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
 {
@@ -364,7 +386,7 @@ static int fit_derived(struct fit *f, struct prep *p, const struct prep_spec *sp
         return -1;
     for (int i = first; i < most; i++) {
         struct prep_col col = p->cols[i];
-        if (fit_numeric(f, i, &col) == 0)
+        if (is_replaced(p, spec, col.step, col.part) || fit_numeric(f, i, &col) == 0)
             continue;
         name_input(p, &col);
         fit_waves(f, p, &col);

@@ -18,7 +18,7 @@ enum { MOST_DATES = 5 };
 static const struct step_ops *const step_kinds[] = { &step_levels, &step_cross,   &step_codes,
                                                      &step_date,   &step_between, &step_pair,
                                                      &step_rotate, &step_text,    &step_items,
-                                                     &step_words,  &step_parts };
+                                                     &step_words,  &step_parts,   &step_effects };
 
 /* What is tried on each column of a type and kind, in this order. */
 static const struct {
@@ -86,7 +86,7 @@ static bool are_suggested(const struct prep_choice *c, bool of_quantities)
         return c->of[PREP_OF_PAIRS] == 0 && c->of[PREP_OF_CODES] == 0 &&
                c->of[PREP_OF_LEVELS] != LEVELS_PLAIN;
     return c->of[PREP_OF_LEVELS] == 0 && c->of[PREP_OF_FEW_LEVELS] == 0 &&
-           c->of[PREP_OF_CODES] == 0 && c->of[PREP_OF_TEXT] == 0;
+           c->of[PREP_OF_CODES] == 0 && c->of[PREP_OF_EFFECTS] == 0 && c->of[PREP_OF_TEXT] == 0;
 }
 
 static void step_share(const struct prep_spec *spec, struct prep *p, const struct prep_step *from)
@@ -358,6 +358,48 @@ static int codes_beside(const struct prep_spec *spec, struct prep *p, struct err
     return rc;
 }
 
+/* What a column is to the effects of levels: 0 = one that is shown, 1 = other levels, 2 = a quantity,
+ * -1 = it takes no part. */
+static int effects_rank(const struct prep_spec *spec, const struct prep *p, int col,
+                        const bool *has_means)
+{
+    const struct frame_col *c = &spec->frame->cols[col];
+    int input = prep_plain_input(p, col);
+
+    if (is_skipped(spec, col) || c->kind != FRAME_PLAIN || input < 0 ||
+        p->cols[input].scale == PREP_MAGNITUDE)
+        return -1;
+    if (has_means[p->source_of[col] - 1])
+        return 0;
+    return p->cols[input].type == FRAME_CATEGORICAL ? 1 : 2;
+}
+
+/* Effects of the levels of all columns that have means, fitted together and beside the others: those
+ * that are shown first, then as many of the others as there is room for. */
+static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    struct step_fit in = { .spec = spec, .prep = p };
+    bool *has_means = mem_array((size_t)p->n_sources + 1, sizeof *has_means);
+    int shown = 0, rc = 0;
+
+    for (int i = 0; i < p->n_steps; i++) {
+        if (step_effects_shows(&p->steps[i])) {
+            has_means[p->steps[i].source[0]] = true;
+            shown++;
+        }
+    }
+    for (int rank = 0; rank < 3; rank++) {
+        for (int i = 0; i < spec->frame->n_cols && in.n_cols < PREP_SOURCES; i++) {
+            if (effects_rank(spec, p, i, has_means) == rank)
+                in.col[in.n_cols++] = i;
+        }
+    }
+    mem_free(has_means);
+    if (shown > 0 && in.n_cols >= 2 && spec->choice.of[PREP_OF_EFFECTS] != EFFECTS_OFF)
+        rc = step_put(&in, p, &step_effects, err);
+    return rc;
+}
+
 /* Steps of columns, of dates, and of levels. */
 static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
@@ -368,7 +410,9 @@ static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err 
     if (codes_beside(spec, p, err) < 0 || between_dates(spec, p, err) < 0 ||
         parts_fit(spec, p, err) < 0)
         return -1;
-    return crosses_fit(spec, p, err);
+    if (crosses_fit(spec, p, err) < 0)
+        return -1;
+    return effects_fit(spec, p, err);
 }
 
 int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)

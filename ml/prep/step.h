@@ -44,13 +44,15 @@ struct step_view {
 
 /* The words of steps are in model files and in what people read: they must not change. */
 extern const struct step_ops step_levels, step_codes, step_cross, step_date, step_between,
-    step_pair, step_rotate, step_text, step_items, step_words, step_parts;
+    step_pair, step_rotate, step_text, step_items, step_words, step_parts, step_effects;
 
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };
 
 /* step_levels.c: whether the whole numbers of the column are names (code_screen.h). */
 bool step_codes_are_names(const struct prep_spec *spec, int col);
+/* step_effects.c: whether it shows effects of the column that this step makes means of. */
+bool step_effects_shows(const struct prep_step *s);
 /* NULL = there is no such step. */
 const struct step_ops *step_find(const char *word);
 /* Fits all steps that the columns call for and appends them to the preparation. */

@@ -27,6 +27,8 @@ struct step_ops {
     /* The length of the cycle in which the values of a part repeat (24 of an hour); NULL or 0 =
      * they do not. Linear models and networks then get sines and cosines as well. */
     double (*cycle)(const struct prep_step *s, int part);
+    /* Which of its sources a part is made of, as a place in prep_step.source; NULL = of all. */
+    int (*part_source)(const struct prep_step *s, int part);
     /* What is computed once per view, such as one vector per level of the table. NULL = nothing. A
      * column that does not suit (numbers where texts are expected) is no error: its rows then have
      * no value (NaN). */

@@ -142,8 +142,8 @@ static void same_bytes(struct buf a, struct buf b, const char *what)
 
 static void every_step_makes_an_input(void **state)
 {
-    static const char *const words[] = { "levels", "codes", "date",  "between",
-                                         "words",  "text",  "items", "pair" };
+    static const char *const words[] = { "levels", "codes", "date", "between", "words",
+                                         "text",   "items", "pair", "effects" };
     struct frame *f = table();
     struct ml_data *d = opened(f);
     struct fit_trial *t = trial_of(d, "boost", 1);

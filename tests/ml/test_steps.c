@@ -91,22 +91,23 @@ static void inputs_are_named_by_column_and_step(void **state)
 
     (void)state;
     rig_init(&r, 0);
-    assert_int_equal(prep_inputs(r.p), 4);
+    assert_int_equal(prep_inputs(r.p), 5);
     assert_int_equal(prep_columns(r.p), 2);
     assert_string_equal(prep_input_name(r.p, 2), "c: mean of target");
     assert_string_equal(prep_input_name(r.p, 3), "c: frequency");
+    assert_string_equal(prep_input_name(r.p, 4), "c: effect on target");
     assert_string_equal(prep_input_step(r.p, 2), "levels");
     assert_null(prep_input_step(r.p, 0));
     assert_int_equal(prep_input_columns(r.p, 3, column), 1);
     assert_string_equal(prep_column_name(r.p, column[0]), "c");
     assert_true(prep_is_by_fold(r.p));
-    const double by_input[] = { 1, 10, 100, 1000 };
+    const double by_input[] = { 1, 10, 100, 1000, 10000 };
     double by_column[2];
     prep_by_column(r.p, by_input, by_column);
-    assert_true(by_column[0] == 1101 && by_column[1] == 10);
+    assert_true(by_column[0] == 11101 && by_column[1] == 10);
     rig_fini(&r);
     rig_init(&r, 3);
-    assert_int_equal(prep_inputs(r.p), 6);
+    assert_int_equal(prep_inputs(r.p), 9);
     assert_non_null(strstr(prep_input_name(r.p, 2), "c: share of "));
     rig_fini(&r);
 }

@@ -137,8 +137,8 @@ static void equal_choices_share_one_variant(void **state)
     assert_ptr_not_equal(plain, means);
     assert_int_equal(ml_variants(d), 2);
     assert_int_equal(prep_inputs(plain->prep), 3);
-    assert_int_equal(prep_inputs(d->prep), 5);
-    assert_int_equal(prep_inputs(means->prep), 5);
+    assert_int_equal(prep_inputs(d->prep), 6);
+    assert_int_equal(prep_inputs(means->prep), 6);
     assert_true(prep_width(means->prep) < prep_width(d->prep)); /* no columns of single levels */
     assert_ptr_equal(plain->y, d->y);
     /* what a variant makes counts as the problem's */

@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ASSAY = os.environ.get("ASSAY", f"{HERE}/../../../build/assay")
 ROWS = int(os.environ.get("ROWS") or "0")
 DENSE = {"prep_scale": "auto", "prep_missing": "auto"}
-COMMON = {k: "auto" for k in ("prep_levels", "prep_few_levels", "prep_codes", "prep_text", "prep_pairs")}
+COMMON = {k: "auto" for k in ("prep_levels", "prep_few_levels", "prep_codes", "prep_effects", "prep_text", "prep_pairs")}
 DEFAULTS = {
     "linear": {**COMMON, **DENSE},
     "boost": {**COMMON, "learning_rate": 0.15, "leaves": 63, "depth": 16, "min_leaf": 10, "row_sample": 0.9, "col_sample": 0.8,

@@ -1,0 +1,46 @@
+/* level_effects.h - effects of the levels of several columns, fitted together: a row's score is the
+ * sum of one effect for each column, and the effects minimise
+ *   sum over rows of weight * loss(score, target) + penalty / 2 * sum of effects^2,
+ * with the logistic or the squared loss. That is a ridge-penalised model on all levels one-hot,
+ * whatever their number: of a row's 0s and 1s only the places of the 1s are stored, one a column.
+ * The mean of a level takes with it what the row's other levels do; its effect does not.
+ *
+ * One pass makes PREP_PARTS + 1 fits side by side: number p sees the rows of all other parts and is
+ * for the rows of part p, the last sees all rows and is for every other row, as in level_means.h.
+ *
+ * The method: Newton's, one column after the other. The levels of a column do not share rows, so that
+ * a column's step is a division for each level. All columns `sweeps` times, sums in the order of rows:
+ * equal rows give equal bits on every machine. Called by step_effects.c. */
+#ifndef ML_PREP_LEVEL_EFFECTS_H
+#define ML_PREP_LEVEL_EFFECTS_H
+
+#include "base/err.h"
+#include "ml/prep/prep.h"
+
+/* Numbers that stand side by side for one level or row: the fits, and room up to a whole vector. */
+enum { EFFECT_FITS = PREP_PARTS + 1, EFFECT_WIDE = 8 };
+
+struct effect_rows {
+    int64_t n;
+    int cols;
+    /* [cols][n] places of levels in one list of all columns' levels, `levels` long */
+    const int32_t *place;
+    int64_t levels;
+    /* [cols] the first place of a column; the column after the last begins at `levels` */
+    const int32_t *first;
+    /* [n] 0 or 1 (is_logistic), or numbers: each fit then takes off the mean and the spread of the
+     * rows that it sees, and its effects are in units of that spread */
+    const double *y;
+    /* [n] what a row counts, and its part */
+    const float *weight;
+    const uint8_t *part;
+    bool is_logistic;
+    int sweeps;
+};
+
+/* effect: [levels][EFFECT_WIDE]. gain: the square of the correlation between the target and the
+ * scores of rows by the fits that have not seen them, 0 where it is negative; NULL = not asked. */
+int level_effects_fit(const struct effect_rows *in, double penalty, float *effect, double *gain,
+                      struct err *err);
+
+#endif
