@@ -18,7 +18,8 @@
  * TRY_ENTRIES: the same where the penalty is chosen. */
 enum { MOST_ENTRIES = 8 << 20, TRY_ENTRIES = 1 << 20 };
 
-/* Over all columns. A third of them would do for the penalty, but not to tell names from quantities. */
+/* Over all columns. With 3, and 2 where fits are compared, one draw of the access table scored .792
+ * in place of .801 (AUC), because a column of names was not found. */
 enum { SWEEPS = 8 };
 
 static const double penalties[] = { 0.4, 1.2, 4, 12 };
