@@ -9,17 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-/* STEPS, BAGS: measured on the shared tables, docs/measurements/2026-11-23.md. PRIOR_ROWS: on 88
- * searches of small tables, docs/measurements/2026-11-24.md, The surest of few rows. PARTS: the folds
- * are judged in at most so many parts. BLOCKS: of each fold, left out one after another. */
-enum {
-    STEPS = 25,
-    BAGS = 4,
-    PRIOR_ROWS = 200,
-    PARTS = ADJUST_PARTS,
-    BLOCKS = 8,
-    FOLDS = PREDICTIONS_MOST_FOLDS
-};
+/* STEPS, BAGS: measured on the shared tables, docs/measurements/2026-11-23.md. PARTS: the folds are
+ * judged in at most so many parts. BLOCKS: of each fold, left out one after another. */
+enum { STEPS = 25, BAGS = 4, PARTS = ADJUST_PARTS, BLOCKS = 8, FOLDS = PREDICTIONS_MOST_FOLDS };
 
 struct blending {
     const struct predictions *const *models;
@@ -183,7 +175,6 @@ static int select_without(const struct blending *b, int part, double *weight, st
                         .most = b->most,
                         .steps = STEPS,
                         .bags = BAGS,
-                        .prior = PRIOR_ROWS,
                         .seed = b->seed };
 
     /* of very many rows a random part selects; all of them judge */

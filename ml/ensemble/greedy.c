@@ -350,9 +350,9 @@ static bool is_less(double a, double b)
     return a < b - NO_GAIN * fabs(b);
 }
 
-/* One run. count[m]: how often model m stands in the best mean of the way; *first: the best model.
- * Returns how many models that mean has, with repeats. */
-static int run(const struct rows *r, const struct greedy *g, float *sum, int *count, int *first)
+/* One run. count[m]: how often model m stands in the best mean of the way; returns how many models that
+ * mean has, with repeats. */
+static int run(const struct rows *r, const struct greedy *g, float *sum, int *count)
 {
     int added[GREEDY_MOST_MODELS] = { 0 }, order[256], n = 0, best_n = 0, different = 0;
     int steps = MIN(g->steps, (int)ARRAY_LEN(order));
@@ -387,7 +387,6 @@ static int run(const struct rows *r, const struct greedy *g, float *sum, int *co
     }
     for (int i = 0; i < best_n; i++)
         count[order[i]]++;
-    *first = n > 0 ? order[0] : 0;
     return best_n;
 }
 
@@ -413,21 +412,6 @@ static void weights_trim(double *weight, int n, int most)
         weight[m] /= all;
 }
 
-/* The best model by itself, of so many rows. */
-struct best {
-    int model;
-    int64_t rows;
-};
-
-/* Draws weights that add up to 1 to the best model. */
-static void draw_to(double *weight, const struct greedy *g, const struct best *best)
-{
-    double by = g->prior / (g->prior + (double)best->rows);
-
-    for (int m = 0; m < g->n_models && g->prior > 0; m++)
-        weight[m] = (1 - by) * weight[m] + (m == best->model ? by : 0);
-}
-
 /* Marks a random half of the rows that g uses. */
 static void half(const struct greedy *g, struct rng *rng, uint8_t *use)
 {
@@ -436,7 +420,7 @@ static void half(const struct greedy *g, struct rng *rng, uint8_t *use)
 }
 
 /* Adds the weights of one run on these rows. */
-static int run_add(const struct greedy *g, double *weight, struct best *best, struct err *err)
+static int run_add(const struct greedy *g, double *weight, struct err *err)
 {
     int count[GREEDY_MOST_MODELS] = { 0 };
     struct rows r;
@@ -445,8 +429,7 @@ static int run_add(const struct greedy *g, double *weight, struct best *best, st
 
     if (rc == 0 && !sum)
         rc = err_set(err, ERR_NOMEM, "no memory to combine models");
-    int n = rc == 0 ? run(&r, g, sum, count, &best->model) : 0;
-    best->rows = r.n;
+    int n = rc == 0 ? run(&r, g, sum, count) : 0;
     for (int m = 0; m < g->n_models && n > 0; m++)
         weight[m] += (double)count[m] / n;
     mem_try_free(sum);
@@ -457,7 +440,6 @@ static int run_add(const struct greedy *g, double *weight, struct best *best, st
 int greedy_select(const struct greedy *g, double *weight, struct err *err)
 {
     struct greedy part = *g;
-    struct best best = { 0 }, of_half = { 0 };
     struct rng rng;
     uint8_t *use = mem_try_alloc((size_t)g->models[0]->held.n + 1);
 
@@ -466,17 +448,14 @@ int greedy_select(const struct greedy *g, double *weight, struct err *err)
     if (!use)
         return err_set(err, ERR_NOMEM, "no memory to combine models");
     rng_init(&rng, g->seed, 0);
-    int rc = run_add(g, weight, &best, err);
+    int rc = run_add(g, weight, err);
     for (int bag = 0; bag < g->bags && rc == 0; bag++) {
         half(g, &rng, use);
         part.use = use;
-        rc = run_add(&part, weight, &of_half, err);
+        rc = run_add(&part, weight, err);
     }
-    if (rc == 0) {
+    if (rc == 0)
         weights_trim(weight, g->n_models, g->most);
-        draw_to(weight, g, &best);
-        weights_trim(weight, g->n_models, g->most);
-    }
     mem_try_free(use);
     return rc;
 }

@@ -7,9 +7,6 @@
  * average the weights, so that chance of single rows decides less. (The paper's bags are of models, of
  * which it has thousands; halves of twenty leave out all good ones too often.)
  *
- * Of few rows the weights follow chance, and the best model alone is better on new rows about as often
- * as the mean. So the weights are drawn to it as if `prior` rows had said that it needs no other.
- *
  * The mean is judged by a loss that a pass over the rows gives: the metric itself where it is a mean
  * over rows or an area under the curve of two classes, else log loss. Pure: no clock, no I/O, sums in
  * a fixed order. Called by blend.c and tests. */
@@ -30,8 +27,6 @@ struct greedy {
     const uint8_t *use;
     /* different models at most; additions at most; bags beside the run on all rows */
     int most, steps, bags;
-    /* rows that count for the best model alone */
-    double prior;
     uint64_t seed;
 };
 

@@ -137,41 +137,6 @@ static void noise_is_refused_mostly(void **state)
     assert_true(shipped <= 5);
 }
 
-/* Weights of the first `rows` rows, as they are and drawn to the best model, the second of three. */
-static void drawn(int rows, double plain[3], double weight[3])
-{
-    struct predictions all[3] = { number_model(1, 2, 0, 1), number_model(2, -1.5, 0.5, 0.5),
-                                  number_model(3, 0, 2.5, 1) };
-    const struct predictions *models[3] = { &all[0], &all[1], &all[2] };
-    uint8_t use[ROWS] = { 0 };
-    struct greedy g = {
-        .models = models, .n_models = 3, .use = use, .most = 3, .steps = 25, .bags = 4, .seed = 1
-    };
-    struct err err = { 0 };
-
-    memset(use, 1, (size_t)rows);
-    assert_int_equal(greedy_select(&g, plain, &err), 0);
-    g.prior = 200;
-    assert_int_equal(greedy_select(&g, weight, &err), 0);
-    for (int m = 0; m < 3; m++)
-        predictions_fini(&all[m]);
-}
-
-/* Of 100 rows two thirds of the weight are the best model's for certain; of many, hardly any. */
-static void few_rows_draw_weights_to_the_best_model(void **state)
-{
-    static const int rows[] = { 100, ROWS };
-
-    (void)state;
-    for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
-        double plain[3], weight[3], by = 200.0 / (200 + rows[k]);
-        drawn(rows[k], plain, weight);
-        assert_true(plain[0] > 0.2 && plain[1] > 0.2);
-        for (int m = 0; m < 3; m++)
-            assert_true(fabs(weight[m] - ((1 - by) * plain[m] + (m == 1 ? by : 0))) < 1e-12);
-    }
-}
-
 static void limits_hold(void **state)
 {
     (void)state;
@@ -324,7 +289,6 @@ int main(void)
         cmocka_unit_test(equal_bits_whoever_asks),
         cmocka_unit_test(copies_of_one_model_are_no_gain),
         cmocka_unit_test(noise_is_refused_mostly),
-        cmocka_unit_test(few_rows_draw_weights_to_the_best_model),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(every_metric_works),
         cmocka_unit_test(models_of_other_rows_are_refused),
