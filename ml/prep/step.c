@@ -375,20 +375,22 @@ static int effects_rank(const struct prep_spec *spec, const struct prep *p, int 
 }
 
 /* Effects of the levels of all columns that have means, fitted together and beside the others: those
- * that are shown first, then as many of the others as there is room for. One quantity that is read as
- * names is no reason for them: on adult it cost a second and gained nothing. */
+ * that are shown first, then as many of the others as there is room for.
+ * They are worth their time for a column of texts, or for two of codes of which one has more levels
+ * than there are bins: of fewer, trees see each, and the two of adult cost a second for nothing. */
 static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
     struct step_fit in = { .spec = spec, .prep = p };
     bool *has_means = mem_array((size_t)p->n_sources + 1, sizeof *has_means);
-    int shown = 0, rc = 0;
-    bool is_named = false; /* a column of texts is shown */
+    int shown = 0, most = 0, rc = 0;
+    bool is_named = false;
 
     for (int i = 0; i < p->n_steps; i++) {
         if (step_effects_shows(&p->steps[i])) {
             has_means[p->steps[i].source[0]] = true;
-            is_named = is_named || p->steps[i].ops == &step_levels;
             shown++;
+            is_named = is_named || p->steps[i].ops == &step_levels;
+            most = MAX(most, step_effects_levels(&p->steps[i]));
         }
     }
     for (int rank = 0; rank < 3; rank++) {
@@ -398,8 +400,8 @@ static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err 
         }
     }
     mem_free(has_means);
-    if ((is_named || shown >= 2) && in.n_cols >= 2 &&
-        spec->choice.of[PREP_OF_EFFECTS] != EFFECTS_OFF)
+    bool is_worth = is_named || (shown >= 2 && most > STEP_BINNED_LEVELS);
+    if (is_worth && in.n_cols >= 2 && spec->choice.of[PREP_OF_EFFECTS] != EFFECTS_OFF)
         rc = step_put(&in, p, &step_effects, err);
     return rc;
 }

@@ -49,10 +49,15 @@ extern const struct step_ops step_levels, step_codes, step_cross, step_date, ste
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };
 
+/* So many levels of a column are each a bin of its own. */
+enum { STEP_BINNED_LEVELS = 255 };
+
 /* step_levels.c: whether the whole numbers of the column are names (code_screen.h). */
 bool step_codes_are_names(const struct prep_spec *spec, int col);
 /* step_effects.c: whether it shows effects of the column that this step makes means of. */
 bool step_effects_shows(const struct prep_step *s);
+/* How many levels the column has of which step_effects_shows is true. */
+int step_effects_levels(const struct prep_step *s);
 /* NULL = there is no such step. */
 const struct step_ops *step_find(const char *word);
 /* Fits all steps that the columns call for and appends them to the preparation. */

@@ -318,6 +318,11 @@ bool step_effects_shows(const struct prep_step *s)
     return s->ops == &step_codes || (s->ops == &step_levels && t->n_levels >= STEP_MANY_LEVELS);
 }
 
+int step_effects_levels(const struct prep_step *s)
+{
+    return ((const struct level_state *)s->state)->n_levels;
+}
+
 /* The step of means on the column, which says what its levels are; NULL = there is none. */
 static const struct prep_step *means_of(const struct prep *p, int source)
 {
