@@ -1,13 +1,11 @@
 /* effects_bytes.c - the state of step_effects.c: its layout, its end, and its bytes, which may come
  * from a stranger. */
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "ml/prep/effects_state.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { MOST_LABEL = 100, MOST_OUTPUTS = 8 };
+enum { MOST_OUTPUTS = 8 };
 
 void effects_layout(struct effects_state *t)
 {
@@ -61,12 +59,8 @@ int effects_save(const struct effects_state *t, struct buf *out, struct err *err
     if (buf_put_u8(out, (uint8_t)t->n_cols, err) < 0 ||
         buf_put_u8(out, (uint8_t)t->target->n_means, err) < 0 ||
         buf_put_u8(out, t->target->labels != NULL, err) < 0 ||
-        buf_put_f64(out, t->penalty, err) < 0)
+        buf_put_f64(out, t->penalty, err) < 0 || level_labels_save(t->target, out, err) < 0)
         return -1;
-    for (int o = 0; t->target->labels && o < t->target->n_means; o++) {
-        if (buf_put_str(out, t->target->labels[o], err) < 0)
-            return -1;
-    }
     for (int k = 0; k < t->n_cols; k++) {
         if (col_save(&t->col[k], out, err) < 0)
             return -1;
@@ -83,26 +77,6 @@ static int broken(struct err *err)
     return err_set(err, ERR_ARG, "the effects of levels in this file are damaged");
 }
 
-static int numbers_load(struct effect_col *c, struct view *in, struct err *err)
-{
-    int n = numbers_of(c);
-
-    if (c->kind == EFFECT_LEVELS)
-        return 0;
-    if ((size_t)n > (in->len - in->pos) / 8)
-        return broken(err);
-    c->number = mem_try_alloc(((size_t)n + 1) * sizeof *c->number);
-    if (!c->number)
-        return err_set(err, ERR_NOMEM, "no memory for %d numbers", n);
-    for (int i = 0; i < n; i++) {
-        if (view_f64(in, &c->number[i], err) < 0)
-            return -1;
-        if (!isfinite(c->number[i]) || (i > 0 && c->number[i] <= c->number[i - 1]))
-            return broken(err);
-    }
-    return 0;
-}
-
 static int col_load(struct effect_col *c, struct view *in, struct err *err)
 {
     uint8_t kind = 0, is_shown = 0;
@@ -117,19 +91,7 @@ static int col_load(struct effect_col *c, struct view *in, struct err *err)
     c->kind = (enum effect_kind)kind;
     c->is_shown = is_shown;
     c->n_levels = (int)levels;
-    return numbers_load(c, in, err);
-}
-
-static int labels_load(struct level_state *t, struct view *in, struct err *err)
-{
-    t->labels = mem_array((size_t)t->n_means + 1, sizeof *t->labels);
-    for (int o = 0; o < t->n_means; o++) {
-        if (view_str(in, &t->labels[o], MOST_LABEL, err) < 0)
-            return -1;
-        if (!utf8_ok(t->labels[o], strlen(t->labels[o])))
-            return broken(err);
-    }
-    return 0;
+    return kind == EFFECT_LEVELS ? 0 : level_numbers_load(&c->number, numbers_of(c), in, err);
 }
 
 static int values_load(struct effects_state *t, struct view *in, struct err *err)
@@ -163,7 +125,7 @@ int effects_load(struct effects_state *t, int n_cols, struct view *in, struct er
         return broken(err);
     t->n_cols = cols;
     t->target->n_means = outputs;
-    if (has_labels && labels_load(t->target, in, err) < 0)
+    if (has_labels && level_labels_load(t->target, in, err) < 0)
         return -1;
     for (int k = 0; k < t->n_cols; k++) {
         if (col_load(&t->col[k], in, err) < 0)

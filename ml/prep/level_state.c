@@ -161,18 +161,23 @@ void level_state_values(const struct level_state *t, const struct level_means *m
 
 /* ---- bytes ---- */
 
+int level_labels_save(const struct level_state *t, struct buf *out, struct err *err)
+{
+    for (int k = 0; t->labels && k < t->n_means; k++) {
+        if (buf_put_str(out, t->labels[k], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int level_state_save(const struct level_state *t, struct buf *out, struct err *err)
 {
     int64_t n = ((int64_t)t->n_levels + 2) * (t->n_means + 1);
 
     if (buf_put_u32(out, (uint32_t)t->n_levels, err) < 0 ||
         buf_put_u32(out, (uint32_t)t->n_means, err) < 0 ||
-        buf_put_u8(out, t->labels != NULL, err) < 0)
+        buf_put_u8(out, t->labels != NULL, err) < 0 || level_labels_save(t, out, err) < 0)
         return -1;
-    for (int k = 0; t->labels && k < t->n_means; k++) {
-        if (buf_put_str(out, t->labels[k], err) < 0)
-            return -1;
-    }
     for (int i = 0; t->number && i < t->n_levels; i++) {
         if (buf_put_f64(out, t->number[i], err) < 0)
             return -1;
@@ -186,10 +191,10 @@ int level_state_save(const struct level_state *t, struct buf *out, struct err *e
 
 static int broken(struct err *err)
 {
-    return err_set(err, ERR_ARG, "the means of levels in this file are damaged");
+    return err_set(err, ERR_ARG, "the levels in this file are damaged");
 }
 
-static int load_labels(struct level_state *t, struct view *in, struct err *err)
+int level_labels_load(struct level_state *t, struct view *in, struct err *err)
 {
     t->labels = mem_array((size_t)t->n_means + 1, sizeof *t->labels);
     for (int k = 0; k < t->n_means; k++) {
@@ -201,17 +206,17 @@ static int load_labels(struct level_state *t, struct view *in, struct err *err)
     return 0;
 }
 
-static int load_numbers(struct level_state *t, struct view *in, struct err *err)
+int level_numbers_load(double **out, int n, struct view *in, struct err *err)
 {
-    if ((size_t)t->n_levels > (in->len - in->pos) / 8)
+    if ((size_t)n > (in->len - in->pos) / 8)
         return broken(err);
-    t->number = mem_try_alloc((size_t)t->n_levels * sizeof *t->number);
-    if (!t->number)
-        return err_set(err, ERR_NOMEM, "no memory for %d numbers", t->n_levels);
-    for (int i = 0; i < t->n_levels; i++) {
-        if (view_f64(in, &t->number[i], err) < 0)
+    double *number = *out = mem_try_alloc(((size_t)n + 1) * sizeof *number);
+    if (!number)
+        return err_set(err, ERR_NOMEM, "no memory for %d numbers", n);
+    for (int i = 0; i < n; i++) {
+        if (view_f64(in, &number[i], err) < 0)
             return -1;
-        if (!isfinite(t->number[i]) || (i > 0 && t->number[i] <= t->number[i - 1]))
+        if (!isfinite(number[i]) || (i > 0 && number[i] <= number[i - 1]))
             return broken(err);
     }
     return 0;
@@ -229,8 +234,8 @@ int level_state_load(struct level_state *t, bool has_numbers, struct view *in, s
         return broken(err);
     t->n_levels = (int)levels;
     t->n_means = (int)means;
-    if ((has_labels && load_labels(t, in, err) < 0) ||
-        (has_numbers && load_numbers(t, in, err) < 0))
+    if ((has_labels && level_labels_load(t, in, err) < 0) ||
+        (has_numbers && level_numbers_load(&t->number, t->n_levels, in, err) < 0))
         return -1;
     size_t n = ((size_t)levels + 2) * (means + 1);
     if (n > (in->len - in->pos) / 8)

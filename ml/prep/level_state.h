@@ -46,5 +46,10 @@ void level_state_values(const struct level_state *t, const struct level_means *m
 int level_state_save(const struct level_state *t, struct buf *out, struct err *err);
 /* From a stranger. t is zeroed; what was made of it before an error is freed with it. */
 int level_state_load(struct level_state *t, bool has_numbers, struct view *in, struct err *err);
+/* The parts of it that other steps save, too. labels: [n_means], which is known. numbers: n, ascending;
+ * *out is mem_try_free's, after an error as well. */
+int level_labels_save(const struct level_state *t, struct buf *out, struct err *err);
+int level_labels_load(struct level_state *t, struct view *in, struct err *err);
+int level_numbers_load(double **out, int n, struct view *in, struct err *err);
 
 #endif

@@ -2,6 +2,7 @@
  * it is for, all instruction sets give the same bits; the step finds codes whose effects add up, tells nothing of noise, gives
  * new levels no effect, leads back to its column, and its bytes come back. */
 #include "tests/ml/csv_rig.h"
+#include "tests/ml/prep_rig.h"
 
 #include "base/base.h"
 #include "base/buf.h"
@@ -431,30 +432,7 @@ static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
     (void)state;
     for (int are_numbers = 0; are_numbers < 2; are_numbers++) {
         struct made *m = made_new(are_numbers, 3, false);
-        struct err err = { 0 };
-        struct buf out, again;
-        buf_init(&out, 1 << 24);
-        buf_init(&again, 1 << 24);
-        assert_int_equal(prep_save(m->p, &out, &err), 0);
-        struct view in = { (const uint8_t *)out.data, out.len, 0 };
-        struct prep *p = prep_load(&in, &err);
-        if (!p)
-            fail_msg("%s", err.text);
-        assert_int_equal(prep_save(p, &again, &err), 0);
-        assert_true(out.len == again.len && memcmp(out.data, again.data, out.len) == 0);
-        prep_free(p);
-        for (size_t at = 0; at < out.len; at += 97) {
-            char was = out.data[at];
-            out.data[at] = (char)(was ^ 0x55);
-            in = (struct view){ (const uint8_t *)out.data, out.len, 0 };
-            if ((p = prep_load(&in, &err)) != NULL)
-                prep_free(p);
-            out.data[at] = was;
-            in = (struct view){ (const uint8_t *)out.data, at, 0 };
-            assert_null(prep_load(&in, &err));
-        }
-        buf_fini(&out);
-        buf_fini(&again);
+        prep_bytes_check(m->p, 97);
         made_free(m);
     }
 }

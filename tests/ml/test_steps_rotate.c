@@ -1,9 +1,8 @@
 /* test_steps_rotate.c - directions of many columns: those that matter are found and those
  * of noise or of single columns are not, values are sums as they should be, and bytes come back. */
-#include "tests/unit.h"
+#include "tests/ml/prep_rig.h"
 
 #include "base/base.h"
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/prep/prep.h"
@@ -216,32 +215,9 @@ static void units_do_not_hide_directions(void **state)
 static void bytes_come_back_and_damaged_ones_do_no_harm(void **state)
 {
     struct made *m = made_new(bands, 1, 0);
-    struct err err = { 0 };
-    struct buf out, again;
 
     (void)state;
-    buf_init(&out, 1 << 24);
-    buf_init(&again, 1 << 24);
-    assert_int_equal(prep_save(m->p, &out, &err), 0);
-    struct view in = { (const uint8_t *)out.data, out.len, 0 };
-    struct prep *p = prep_load(&in, &err);
-    if (!p)
-        fail_msg("%s", err.text);
-    assert_int_equal(prep_save(p, &again, &err), 0);
-    assert_true(out.len == again.len && memcmp(out.data, again.data, out.len) == 0);
-    prep_free(p);
-    for (size_t at = 0; at < out.len; at += at < 600 || at + 900 > out.len ? 1 : 31) {
-        char was = out.data[at];
-        out.data[at] = (char)(was ^ 0x55);
-        in = (struct view){ (const uint8_t *)out.data, out.len, 0 };
-        if ((p = prep_load(&in, &err)) != NULL)
-            prep_free(p);
-        out.data[at] = was;
-        in = (struct view){ (const uint8_t *)out.data, at, 0 };
-        assert_null(prep_load(&in, &err));
-    }
-    buf_fini(&out);
-    buf_fini(&again);
+    prep_bytes_check(m->p, 31);
     made_free(m);
 }
 
