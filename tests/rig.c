@@ -71,13 +71,22 @@ static void on_diff(void *arg, const char *line)
     fail_msg("the journal does not rebuild the state: %s", line);
 }
 
-void rig_close(struct rig *r)
+void rig_stop(struct rig *r)
 {
     struct err err = { 0 };
 
     if (store_replay(r->ctl->store, on_diff, NULL, &err) < 0)
         fail_msg("replay: %s", err.text);
     ctl_free(r->ctl);
+    r->ctl = NULL;
+}
+
+void rig_close(struct rig *r)
+{
+    struct err err = { 0 };
+
+    if (r->ctl)
+        rig_stop(r);
     if (io_remove_tree(r->dir, &err) < 0)
         fail_msg("remove: %s", err.text);
 }

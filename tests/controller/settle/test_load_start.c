@@ -41,8 +41,9 @@ static void large_open(struct large *l, int threads)
 static void large_close(struct large *l)
 {
     l->r.ctl->loop = NULL;
+    rig_stop(&l->r);
+    loop_free(l->loop); /* a study may still be read: that creates SQLite's files in the folder */
     rig_close(&l->r);
-    loop_free(l->loop);
 }
 
 /* As at a start: the study is not in memory, nor are the leases of its trials. */
