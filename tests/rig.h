@@ -28,10 +28,10 @@ struct rig {
 enum { RIG_LEASE_MS = 1000 };
 
 void rig_open(struct rig *r);
-void rig_stop(struct rig *r);  /* checks that the journal rebuilds the state, frees the controller */
-void rig_close(struct rig *r); /* rig_stop where it was not called, and removes the folder */
-void rig_restart(struct rig *r);          /* as after kill -9: what was not committed is gone */
-void rig_turn(struct rig *r);             /* the end of a turn; rig_counts_check */
+void rig_stop(struct rig *r); /* checks that the journal rebuilds the state, frees the controller */
+void rig_close(struct rig *r);   /* rig_stop where it was not called, and removes the folder */
+void rig_restart(struct rig *r); /* as after kill -9: what was not committed is gone */
+void rig_turn(struct rig *r);    /* the end of a turn; rig_counts_check */
 void rig_pass(struct rig *r, int64_t ms); /* time passes, the timer fires */
 
 /* What the controller counts as runners and leases come and go, is what a walk over them finds. */
