@@ -25,20 +25,27 @@ enum {
 #define LEAST_ERRORS  6.0
 #define BESIDE_ERRORS 2.0
 
+/* Rows that have a number, by their numbers, and equal ones in row order. The target of a row is
+ * n_means numbers, each about its mean and in units of its largest distance: the target itself, or
+ * of each class whether it is that of the row. */
 struct sample {
     int n, n_values, n_means;
     double *x;
-    /* [n_means][n] the target, or one class of it after the other, about its mean and in units of its
-     * largest distance */
+    int64_t *rows;
+    /* [n_values] the rows of value v end before end[v] */
+    int *part, *end;
+    /* of one number; of classes the mean of each row, -1 = none, and what it then is, and else */
     double *y;
-    /* place: of the row's value among those that occur */
-    int *part, *group, *place;
+    int *mean_of;
+    double *high, *low;
 };
 
-/* Rows and sums by group and part, of one target. */
-struct by_part {
-    double n[PREP_PARTS], sum[PREP_PARTS];
-};
+/* Rows and sums of a group by part: [1 + n_means][PREP_PARTS], first how many rows there are. So
+ * the group of two groups together is their sum. */
+static int wide(const struct sample *s)
+{
+    return (1 + s->n_means) * PREP_PARTS;
+}
 
 static bool is_whole(double x)
 {
@@ -99,236 +106,308 @@ int code_values(const struct prep_spec *spec, int col, int most, double **out)
     return -1;
 }
 
-/* The values that occur, and each row's place among them. False = there is no memory. */
-static bool places_take(struct sample *s)
+/* Puts the rows in the order of their values. False = there is no memory. */
+static bool values_take(struct sample *s)
 {
     uint64_t *key = mem_try_alloc(((size_t)s->n + 1) * sizeof *key);
-    uint32_t *row = mem_try_alloc(((size_t)s->n + 1) * sizeof *row);
-    bool is_fine = key && row;
+    uint32_t *from = mem_try_alloc(((size_t)s->n + 1) * sizeof *from);
+    int64_t *row = mem_try_alloc(((size_t)s->n + 1) * sizeof *row);
+    int *part = mem_try_alloc(((size_t)s->n + 1) * sizeof *part);
+    bool is_fine = key && from && row && part;
 
     for (int i = 0; i < s->n && is_fine; i++) {
         key[i] = ml_key_f64(s->x[i]);
-        row[i] = (uint32_t)i;
+        from[i] = (uint32_t)i;
     }
-    is_fine = is_fine && ml_sort_u64(key, row, (size_t)s->n, NULL) == 0;
+    is_fine = is_fine && ml_sort_u64(key, from, (size_t)s->n, NULL) == 0;
     for (int i = 0; i < s->n && is_fine; i++) {
+        row[i] = s->rows[from[i]];
+        part[i] = s->part[from[i]];
         s->n_values += i == 0 || key[i] != key[i - 1];
-        s->place[row[i]] = s->n_values - 1;
+        s->end[s->n_values - 1] = i + 1;
+    }
+    if (is_fine) {
+        memcpy(s->rows, row, (size_t)s->n * sizeof *row);
+        memcpy(s->part, part, (size_t)s->n * sizeof *part);
     }
     mem_try_free(key);
+    mem_try_free(from);
     mem_try_free(row);
+    mem_try_free(part);
     return is_fine;
 }
 
 /* Training rows that have a number, at equal distances. false: not all of them are whole, or there
  * are too few or too many different ones. */
-static bool sample_take(const struct prep_spec *spec, int col, struct sample *s, int64_t *rows)
+static bool sample_take(const struct prep_spec *spec, int col, struct sample *s)
 {
     int64_t step = 1 + spec->frame->rows / MOST_ROWS, n_rows = 0;
 
     for (int64_t i = 0; i < spec->frame->rows; i += step) {
         if (is_used(spec, i))
-            rows[n_rows++] = i;
+            s->rows[n_rows++] = i;
     }
-    frame_numbers_at(spec->frame, col, rows, n_rows, s->x);
+    frame_numbers_at(spec->frame, col, s->rows, n_rows, s->x);
     for (int64_t i = 0; i < n_rows; i++) {
         if (isnan(s->x[i]))
             continue;
         if (!is_whole(s->x[i]))
             return false;
         s->x[s->n] = s->x[i];
-        s->part[s->n] = spec->target->part[rows[i]];
-        rows[s->n++] = rows[i];
+        s->part[s->n] = spec->target->part[s->rows[i]];
+        s->rows[s->n++] = s->rows[i];
     }
-    return places_take(s) && s->n_values >= LEAST_VALUES &&
+    return values_take(s) && s->n_values >= LEAST_VALUES &&
            s->n_values * LEAST_ROWS_A_VALUE <= s->n && s->n_values <= PREP_MAX_LEVELS;
 }
 
-/* Adds up target k by group and part. */
-static void sums_take(const struct sample *s, int k, int n_groups, struct by_part *by,
-                      struct by_part *all)
+/* The target about its mean, in units of its largest distance. Returns the sum of its squares. */
+static double numbers_take(const double *target, struct sample *s)
 {
-    const double *y = s->y + (ptrdiff_t)k * s->n;
+    double top = 0, mean = 0, square = 0;
 
-    memset(by, 0, (size_t)n_groups * sizeof *by);
-    *all = (struct by_part){ .n = { 0 } };
     for (int i = 0; i < s->n; i++) {
-        struct by_part *to = &by[s->group[i]];
-        int part = s->part[i];
-        to->n[part] += 1;
-        to->sum[part] += y[i];
-        all->n[part] += 1;
-        all->sum[part] += y[i];
+        s->y[i] = target[s->rows[i]];
+        top = fmax(top, fabs(s->y[i]));
+    }
+    for (int i = 0; i < s->n; i++) {
+        s->y[i] /= top > 0 ? top : 1;
+        mean += s->y[i] / s->n;
+    }
+    top = 0;
+    for (int i = 0; i < s->n; i++)
+        top = fmax(top, fabs(s->y[i] - mean));
+    for (int i = 0; i < s->n; i++) {
+        s->y[i] = (s->y[i] - mean) / (top > 0 ? top : 1);
+        square += s->y[i] * s->y[i];
+    }
+    return square;
+}
+
+/* The same of classes: the mean of one is its share of the rows. */
+static double classes_take(const double *target, const int *classes, struct sample *s)
+{
+    double square = 0;
+    int top = 0;
+
+    for (int k = 0; k < s->n_means; k++)
+        top = MAX(top, classes[k]);
+    int *mean_of = mem_array((size_t)top + 1, sizeof *mean_of);
+    for (int c = 0; c <= top; c++)
+        mean_of[c] = -1;
+    for (int k = 0; k < s->n_means; k++)
+        mean_of[classes[k]] = k;
+    for (int i = 0; i < s->n; i++) {
+        double y = target[s->rows[i]];
+        s->mean_of[i] = y >= 0 && y <= top ? mean_of[(int)y] : -1;
+        if (s->mean_of[i] >= 0)
+            s->high[s->mean_of[i]] += 1;
+    }
+    for (int k = 0; k < s->n_means; k++) {
+        double rows = s->high[k], mean = rows / s->n, unit = fmax(mean, 1 - mean);
+        s->high[k] = (1 - mean) / unit;
+        s->low[k] = -mean / unit;
+        square += rows * s->high[k] * s->high[k] + (s->n - rows) * s->low[k] * s->low[k];
+    }
+    mem_free(mean_of);
+    return square;
+}
+
+/* Rows and sums of value v. */
+static void sums_take(const struct sample *s, int v, double *out)
+{
+    memset(out, 0, (size_t)wide(s) * sizeof *out);
+    for (int i = v > 0 ? s->end[v - 1] : 0; i < s->end[v]; i++) {
+        int part = s->part[i], k = s->mean_of ? s->mean_of[i] : 0;
+        out[part] += 1;
+        if (k >= 0)
+            out[(1 + k) * PREP_PARTS + part] += s->mean_of ? 1 : s->y[i];
+    }
+    for (int k = 0; k < s->n_means && s->mean_of; k++) {
+        double *sum = out + (ptrdiff_t)(1 + k) * PREP_PARTS, up = s->high[k] - s->low[k];
+        for (int p = 0; p < PREP_PARTS; p++)
+            sum[p] = up * sum[p] + s->low[k] * out[p];
     }
 }
 
-/* The mean of each group in the parts other than one, drawn towards the mean of all by `weight`
- * rows: [n_groups][PREP_PARTS]. */
-static void means_take(const struct by_part *by, const struct by_part *all, int n_groups,
-                       double weight, double *mean)
+static void sums_add(const struct sample *s, const double *what, double *to)
 {
-    double rows = 0, total = 0, others[PREP_PARTS];
+    for (int i = 0; i < wide(s); i++)
+        to[i] += what[i];
+}
 
-    for (int p = 0; p < PREP_PARTS; p++) {
-        rows += all->n[p];
-        total += all->sum[p];
-    }
+/* The means of a group in the parts other than one: [n_means][PREP_PARTS]. Each is drawn by
+ * `weight` rows towards that of all rows, which is in `all`; all NULL: it is not. */
+static void means_take(const struct sample *s, const double *by, const double *all, double weight,
+                       double *mean)
+{
+    double rows = 0;
+
     for (int p = 0; p < PREP_PARTS; p++)
-        others[p] = rows - all->n[p] > 0 ? (total - all->sum[p]) / (rows - all->n[p]) : 0;
-    for (int g = 0; g < n_groups; g++) {
-        for (int part = 0; part < PREP_PARTS; part++) {
-            double n = 0, sum = 0;
-            for (int p = 0; p < PREP_PARTS; p++) {
-                n += p == part ? 0 : by[g].n[p];
-                sum += p == part ? 0 : by[g].sum[p];
-            }
-            mean[g * PREP_PARTS + part] = (sum + weight * others[part]) / (n + weight);
+        rows += by[p];
+    for (int k = 0; k < s->n_means; k++) {
+        const double *sum = by + (ptrdiff_t)(1 + k) * PREP_PARTS;
+        double total = 0;
+        for (int p = 0; p < PREP_PARTS; p++)
+            total += sum[p];
+        for (int p = 0; p < PREP_PARTS; p++) {
+            double n = rows - by[p] + weight, to = all ? weight * all[k * PREP_PARTS + p] : 0;
+            mean[k * PREP_PARTS + p] = n > 0 ? (total - sum[p] + to) / n : 0;
         }
     }
 }
 
-/* Adds the squared errors of the rows when each is predicted by its group's mean. */
-static void errors_add(const struct sample *s, int k, const double *mean, double *error)
+/* How far the means of a group bring the squares of its rows' targets down, all parts and means
+ * together: |y - m|^2 - y^2 = m (m - 2 y). */
+static double brings(const struct sample *s, const double *by, const double *mean)
 {
-    const double *y = s->y + (ptrdiff_t)k * s->n;
+    double all = 0;
 
-    for (int i = 0; i < s->n; i++) {
-        double off = y[i] - mean[s->group[i] * PREP_PARTS + s->part[i]];
-        error[i] += off * off;
+    for (int k = 0; k < s->n_means; k++) {
+        for (int p = 0; p < PREP_PARTS; p++) {
+            double m = mean[k * PREP_PARTS + p];
+            all += m * (by[p] * m - 2 * by[(1 + k) * PREP_PARTS + p]);
+        }
     }
+    return all;
 }
-
-/* The group of each row: its value, or its bin of neighbouring values with about equal rows. */
-static void groups_take(struct sample *s, int bins)
-{
-    int *bin = mem_array((size_t)s->n_values + 1, sizeof *bin);
-
-    for (int i = 0; i < s->n; i++)
-        bin[s->place[i]]++;
-    for (int v = 0, seen = 0; v < s->n_values; v++) {
-        int rows = bin[v];
-        bin[v] = bins ? (int)((int64_t)seen * bins / s->n) : v;
-        seen += rows;
-    }
-    for (int i = 0; i < s->n; i++)
-        s->group[i] = bin[s->place[i]];
-    mem_free(bin);
-}
-
-/* Takes the target, or one class of it, about its mean and in units of its largest distance. */
-static void target_take(const struct prep_spec *spec, const int64_t *rows, int class_of, int n,
-                        double *out)
-{
-    double top = 0, mean = 0;
-
-    for (int i = 0; i < n; i++) {
-        double y = spec->target->y[rows[i]];
-        out[i] = class_of >= 0 ? y == class_of : y;
-        top = fmax(top, fabs(out[i]));
-    }
-    for (int i = 0; i < n; i++) {
-        out[i] /= top > 0 ? top : 1;
-        mean += out[i] / n;
-    }
-    top = 0;
-    for (int i = 0; i < n; i++)
-        top = fmax(top, fabs(out[i] - mean));
-    for (int i = 0; i < n; i++)
-        out[i] = (out[i] - mean) / (top > 0 ? top : 1);
-}
-
-static double sum_of(const double *x, int n)
-{
-    double sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += x[i];
-    return sum;
-}
-
-/* Room for the errors of rows, and for what they are made of. */
-struct judge {
-    double *best, *now, *code[WEIGHTS]; /* [n] */
-    struct by_part *by;                 /* [n_values] */
-    double *mean;                       /* [n_values][PREP_PARTS] */
-};
 
 static const double weights[WEIGHTS] = { 2, 8, 32 };
 
-/* The errors of all means together, with this many bins. */
-static double errors_of_bins(struct sample *s, int bins, struct judge *j, double *error)
-{
-    struct by_part all;
+/* What a column is judged by. */
+struct judge {
+    /* [bins] rows and sums of neighbouring values; of one value */
+    double *bins, *value;
+    /* [n_means][PREP_PARTS] of all rows, of one group; [bins] of these */
+    double *all, *mean, *bin_mean;
+};
 
-    memset(error, 0, (size_t)s->n * sizeof *error);
-    groups_take(s, bins);
-    for (int k = 0; k < s->n_means; k++) {
-        sums_take(s, k, bins, j->by, &all);
-        means_take(j->by, &all, bins, 1, j->mean);
-        errors_add(s, k, j->mean, error);
-    }
-    return sum_of(error, s->n);
+static int bin_of(const struct sample *s, int v, int bins)
+{
+    return (int)((int64_t)(v > 0 ? s->end[v - 1] : 0) * bins / s->n);
 }
 
-/* The same with each value alone, for each weight; returns the best of them. */
-static int errors_of_values(struct sample *s, struct judge *j, double *least)
+/* Bins of neighbouring values with about equal rows. */
+static void bins_take(const struct sample *s, struct judge *j, int bins)
 {
-    int best = 0;
+    memset(j->bins, 0, (size_t)bins * (size_t)wide(s) * sizeof *j->bins);
+    for (int v = 0; v < s->n_values; v++) {
+        sums_take(s, v, j->value);
+        sums_add(s, j->value, j->bins + (ptrdiff_t)bin_of(s, v, bins) * wide(s));
+    }
+}
 
-    groups_take(s, 0);
-    for (int k = 0; k < s->n_means; k++) {
-        struct by_part all;
-        sums_take(s, k, s->n_values, j->by, &all);
+/* Two neighbouring bins become one. */
+static void bins_halve(const struct sample *s, struct judge *j, int bins)
+{
+    for (int b = 0; b < bins / 2; b++) {
+        double *to = j->bins + (ptrdiff_t)b * wide(s);
+        memmove(to, j->bins + (ptrdiff_t)2 * b * wide(s), (size_t)wide(s) * sizeof *to);
+        sums_add(s, j->bins + (ptrdiff_t)(2 * b + 1) * wide(s), to);
+    }
+}
+
+/* How far bins bring the squares down; their means. */
+static double bins_bring(const struct sample *s, struct judge *j, int bins)
+{
+    double all = 0;
+
+    for (int b = 0; b < bins; b++) {
+        double *mean = j->bin_mean + (ptrdiff_t)b * s->n_means * PREP_PARTS;
+        const double *by = j->bins + (ptrdiff_t)b * wide(s);
+        means_take(s, by, j->all, 1, mean);
+        all += brings(s, by, mean);
+    }
+    return all;
+}
+
+/* The squares of the difference between the errors of the rows when each is predicted by its bin
+ * and when it is by its value. */
+static double squares_between(const struct sample *s, struct judge *j, int bins, double weight)
+{
+    double all = 0;
+
+    bins_take(s, j, bins);
+    (void)bins_bring(s, j, bins);
+    for (int v = 0; v < s->n_values; v++) {
+        const double *bin = j->bin_mean + (ptrdiff_t)bin_of(s, v, bins) * s->n_means * PREP_PARTS;
+        sums_take(s, v, j->value);
+        means_take(s, j->value, j->all, weight, j->mean);
+        for (int i = v > 0 ? s->end[v - 1] : 0; i < s->end[v]; i++) {
+            double d = 0;
+            for (int k = 0; k < s->n_means; k++) {
+                double one = bin[k * PREP_PARTS + s->part[i]];
+                double two = j->mean[k * PREP_PARTS + s->part[i]];
+                double y = !s->mean_of ? s->y[i] : s->mean_of[i] == k ? s->high[k] : s->low[k];
+                d += (one - two) * (one + two - 2 * y);
+            }
+            all += d * d;
+        }
+    }
+    return all;
+}
+
+static bool judged(const struct sample *s, struct judge *j, double square, bool beside)
+{
+    double least = INFINITY, none = 0, codes = INFINITY, by_weight[WEIGHTS] = { 0 };
+    int finest = 2, best = 1, w_best = 0;
+
+    while (finest < MOST_BINS && finest * 4 <= s->n_values)
+        finest *= 2;
+    bins_take(s, j, finest);
+    double *total = j->value; /* not needed meanwhile */
+    memset(total, 0, (size_t)wide(s) * sizeof *total);
+    for (int b = 0; b < finest; b++)
+        sums_add(s, j->bins + (ptrdiff_t)b * wide(s), total);
+    means_take(s, total, NULL, 0, j->all);
+    for (int bins = finest; bins >= 1; bins /= 2) {
+        none = square + bins_bring(s, j, bins);
+        best = none <= least ? bins : best;
+        least = fmin(least, none);
+        if (bins > 1)
+            bins_halve(s, j, bins);
+    }
+    for (int v = 0; v < s->n_values; v++) {
+        sums_take(s, v, j->value);
         for (int w = 0; w < WEIGHTS; w++) {
-            means_take(j->by, &all, s->n_values, weights[w], j->mean);
-            errors_add(s, k, j->mean, j->code[w]);
+            means_take(s, j->value, j->all, weights[w], j->mean);
+            by_weight[w] += brings(s, j->value, j->mean);
         }
     }
-    *least = INFINITY;
     for (int w = 0; w < WEIGHTS; w++) {
-        double sum = sum_of(j->code[w], s->n);
-        best = sum < *least ? w : best;
-        *least = fmin(*least, sum);
+        w_best = square + by_weight[w] < codes ? w : w_best;
+        codes = fmin(codes, square + by_weight[w]);
     }
-    return best;
+    return none - codes > LEAST_FACTOR * (none - least) &&
+           least - codes > (beside ? 0 : LEAST_SHARE) * none &&
+           least - codes > (beside ? BESIDE_ERRORS : LEAST_ERRORS) *
+                               sqrt(squares_between(s, j, best, weights[w_best]));
 }
 
-static bool judged(struct sample *s, struct judge *j, bool beside)
+static bool is_better(const struct prep_spec *spec, const int *classes, bool beside,
+                      struct sample *s)
 {
-    double none = errors_of_bins(s, 1, j, j->best), bins = none, codes = 0, square = 0;
+    size_t n = (size_t)s->n, means = (size_t)s->n_means * PREP_PARTS, sums = (size_t)wide(s);
+    double *room = mem_array((MOST_BINS + 1) * sums + (MOST_BINS + 2) * means, sizeof *room),
+           square = 0;
+    struct judge j = { .bins = room, .value = room + MOST_BINS * sums };
 
-    for (int b = 2; b <= MOST_BINS && b * 2 <= s->n_values; b *= 2) {
-        double sum = errors_of_bins(s, b, j, j->now);
-        if (sum < bins) {
-            memcpy(j->best, j->now, (size_t)s->n * sizeof *j->now);
-            bins = sum;
-        }
+    j.all = j.value + sums;
+    j.mean = j.all + means;
+    j.bin_mean = j.mean + means;
+    s->y = mem_array(classes ? 2 * (size_t)s->n_means : n, sizeof *s->y);
+    if (classes) {
+        s->mean_of = mem_array(n, sizeof *s->mean_of);
+        s->high = s->y;
+        s->low = s->y + s->n_means;
+        square = classes_take(spec->target->y, classes, s);
+    } else {
+        square = numbers_take(spec->target->y, s);
     }
-    const double *code = j->code[errors_of_values(s, j, &codes)];
-    for (int i = 0; i < s->n; i++)
-        square += (j->best[i] - code[i]) * (j->best[i] - code[i]);
-    return none - codes > LEAST_FACTOR * (none - bins) &&
-           bins - codes > (beside ? 0 : LEAST_SHARE) * none &&
-           bins - codes > (beside ? BESIDE_ERRORS : LEAST_ERRORS) * sqrt(square);
-}
-
-static bool is_better(const struct prep_spec *spec, const int64_t *rows, const int *classes,
-                      bool beside, struct sample *s)
-{
-    size_t n = (size_t)s->n, values = (size_t)s->n_values;
-    double *room =
-        mem_array(n * (2 + WEIGHTS + (size_t)s->n_means) + values * PREP_PARTS, sizeof *room);
-    struct judge j = { .best = room, .now = room + n, .by = mem_array(values, sizeof *j.by) };
-
-    for (int w = 0; w < WEIGHTS; w++)
-        j.code[w] = room + (2 + (size_t)w) * n;
-    s->y = room + (2 + WEIGHTS) * n;
-    j.mean = s->y + n * (size_t)s->n_means;
-    for (int k = 0; k < s->n_means; k++)
-        target_take(spec, rows, classes ? classes[k] : -1, s->n, s->y + (size_t)k * n);
-    bool is = judged(s, &j, beside);
+    bool is = judged(s, &j, square, beside);
     mem_free(room);
-    mem_free(j.by);
+    mem_free(s->y);
+    mem_free(s->mean_of);
     return is;
 }
 
@@ -338,16 +417,14 @@ bool code_screen(const struct prep_spec *spec, int col, const int *classes, int 
     size_t most = (size_t)MIN(spec->frame->rows, 2 * MOST_ROWS) + 1;
     struct sample s = { .n_means = n_means,
                         .x = mem_array(most, sizeof *s.x),
+                        .rows = mem_array(most, sizeof *s.rows),
                         .part = mem_array(most, sizeof *s.part),
-                        .group = mem_array(most, sizeof *s.group),
-                        .place = mem_array(most, sizeof *s.place) };
-    int64_t *rows = mem_array(most, sizeof *rows);
-    bool is_code = sample_take(spec, col, &s, rows) && is_better(spec, rows, classes, beside, &s);
+                        .end = mem_array(most, sizeof *s.end) };
+    bool is_code = sample_take(spec, col, &s) && is_better(spec, classes, beside, &s);
 
     mem_free(s.x);
+    mem_free(s.rows);
     mem_free(s.part);
-    mem_free(s.group);
-    mem_free(s.place);
-    mem_free(rows);
+    mem_free(s.end);
     return is_code;
 }

@@ -21,8 +21,12 @@ enum {
     BINS = KEY_BINS,
     SIDE = 6,
     GROUPS = SIDE * SIDE + 1,
-    PASSES = 3
+    PASSES = 3,
+    /* about so many rows tell where bins of a combination end */
+    CUT_ROWS = 1500
 };
+/* A fit's groupings: the one on trial, and the bins of both columns. */
+enum { OWN, ONE, TWO, GROUPINGS };
 /* What a combination must explain more than the grid: as a share of the rest, as a share of the
  * whole target, and in standard errors. */
 #define LEAST_OF_REST  0.02
@@ -36,6 +40,16 @@ struct grouping {
     double rows[GROUPS];
 };
 
+/* The rest of the target predicted by three groupings at once. */
+struct fitted {
+    struct grouping own;
+    const struct grouping *by[GROUPINGS];
+    /* of the rest, by group; what the prediction adds for it */
+    double sum[GROUPINGS][GROUPS], mean[GROUPINGS][GROUPS];
+    /* rows that a group of the one shares with a group of the other */
+    float own_one[GROUPS][GROUPS], own_two[GROUPS][GROUPS], one_two[GROUPS][GROUPS];
+};
+
 struct screen {
     int n, n_cols;
     /* by which all of these are divided */
@@ -45,28 +59,34 @@ struct screen {
     /* [n_cols][n] values, and the bins of the column */
     double *x;
     uint8_t *bin;
-    struct grouping *alone; /* [n_cols] by these bins */
+    /* [n_cols] by these bins; [n_cols][GROUPS] the rest's sums in them */
+    struct grouping *alone;
+    double *sum;
     /* [MOST_TRIED][n] the column's side of the grid, of the columns that are tried in pairs */
     uint8_t *side;
     /* [n] working room */
-    double *value, *error[2];
-    uint8_t *now;
+    double *value;
+    uint8_t *cell, *now;
+    struct fitted *grid, *bins;
     uint32_t *key, *order, *room;
     int64_t *count;
 };
 
 /* Bins of about equal rows, in the order of the value; a frequent value has its own. Missing values
- * have bin `bins`. */
-static void bins_take(struct screen *s, const double *x, int bins, uint8_t *out)
+ * have bin `bins`. Where they end is told from all rows, or from evenly spaced ones where there are
+ * twice as many as `most`. */
+static void bins_take(struct screen *s, const double *x, int bins, int64_t most, uint8_t *out)
 {
-    int64_t last[BINS] = { 0 }, m = 0, d = -1;
+    int64_t last[BINS] = { 0 }, n = 0, m = 0, d = -1, step = 0;
     uint32_t cut[KEY_BINS];
 
     for (int i = 0; i < s->n; i++) {
         if (!isnan(x[i]))
-            s->key[m++] = ml_key_f32((float)x[i]);
+            s->key[n++] = ml_key_f32((float)x[i]);
     }
-    memcpy(s->order, s->key, (size_t)m * sizeof *s->key);
+    step = MAX(n / most, 1);
+    for (int64_t i = 0; i < n; i += step)
+        s->order[m++] = s->key[i];
     ml_sort_u32(s->order, s->room, (size_t)m);
     for (int64_t i = 0; i < m; i++) {
         bool is_new = i == 0 || s->order[i] != s->order[d];
@@ -109,34 +129,91 @@ static void means_off(const struct screen *s, const struct grouping *by, double 
         x[i] -= sum[by->of[i]];
 }
 
-/* Squared errors when the rest of each row is predicted by its group and, anew, by the columns a and
- * b alone. Returns their sum. The grid and the bins have about as many groups, so that neither fits
- * noise better than the other. What one grouping says is taken off while the next one's sums are
- * made. */
-static double errors_of(const struct screen *s, const uint8_t *group, int a, int b, double *error)
+static void meet_count(const struct grouping *one, const struct grouping *two, int n,
+                       float both[GROUPS][GROUPS])
 {
-    double mean[GROUPS] = { 0 }, sum[GROUPS] = { 0 }, all = 0;
-    struct grouping own;
+    memset(both, 0, sizeof(float[GROUPS][GROUPS]));
+    for (int i = 0; i < n; i++)
+        both[one->of[i]][two->of[i]] += 1;
+}
 
-    grouping_take(s, group, &own);
-    const struct grouping *by[] = { &own, &s->alone[a], &s->alone[b] }, *before = NULL;
-    for (int k = 0; k < PASSES * (int)ARRAY_LEN(by); k++) {
-        const struct grouping *now = by[k % (int)ARRAY_LEN(by)];
-        for (int i = 0; i < s->n; i++) {
-            error[i] = before ? error[i] - mean[before->of[i]] : s->rest[i];
-            sum[now->of[i]] += error[i];
+/* Takes from each group of the one grouping what the means of the other one say about its rows. */
+static void rows_off(float both[GROUPS][GROUPS], const double *mean, double *sum)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        double part[4] = { 0 };
+        for (int k = 0; k + 4 <= GROUPS; k += 4) {
+            for (int j = 0; j < 4; j++)
+                part[j] += (double)both[g][k + j] * mean[k + j];
         }
-        means_make(now, sum);
-        memcpy(mean, sum, sizeof mean);
-        memset(sum, 0, sizeof sum);
-        before = now;
+        for (int k = GROUPS / 4 * 4; k < GROUPS; k++)
+            part[k % 4] += (double)both[g][k] * mean[k];
+        sum[g] -= (part[0] + part[1]) + (part[2] + part[3]);
     }
-    for (int i = 0; i < s->n; i++) {
-        error[i] -= mean[before->of[i]];
-        error[i] *= error[i];
-        all += error[i];
+}
+
+/* The same where the other one is the first index. */
+static void columns_off(float both[GROUPS][GROUPS], const double *mean, double *sum)
+{
+    for (int k = 0; k < GROUPS; k++) {
+        for (int g = 0; g < GROUPS; g++)
+            sum[g] -= (double)both[k][g] * mean[k];
+    }
+}
+
+/* What the means of all three groupings leave of the sums of the rest in the groups of one. */
+static void left_in(struct fitted *f, int which, double left[GROUPS])
+{
+    for (int g = 0; g < GROUPS; g++)
+        left[g] = f->sum[which][g] - f->by[which]->rows[g] * f->mean[which][g];
+    if (which == OWN) {
+        rows_off(f->own_one, f->mean[ONE], left);
+        rows_off(f->own_two, f->mean[TWO], left);
+    } else if (which == ONE) {
+        columns_off(f->own_one, f->mean[OWN], left);
+        rows_off(f->one_two, f->mean[TWO], left);
+    } else {
+        columns_off(f->own_two, f->mean[OWN], left);
+        columns_off(f->one_two, f->mean[ONE], left);
+    }
+}
+
+/* Predicts the rest of each row by its group and, anew, by the two columns alone, in a few passes
+ * over the three groupings. The sums of squares that are left. A pass needs no rows: how many rows
+ * two groups share says what the means of the one leave in the other. The grid and the bins have
+ * about as many groups, so that neither fits noise better than the other. */
+static double fitted_make(const struct screen *s, struct fitted *f, double rest)
+{
+    double left[GROUPS], all = rest;
+
+    memset(f->mean, 0, sizeof f->mean);
+    memset(f->sum[OWN], 0, sizeof f->sum[OWN]);
+    for (int i = 0; i < s->n; i++)
+        f->sum[OWN][f->own.of[i]] += s->rest[i];
+    meet_count(&f->own, f->by[ONE], s->n, f->own_one);
+    meet_count(&f->own, f->by[TWO], s->n, f->own_two);
+    for (int k = 0; k < PASSES * GROUPINGS; k++) {
+        int which = k % GROUPINGS;
+        left_in(f, which, left);
+        means_make(f->by[which], left);
+        for (int g = 0; g < GROUPS; g++)
+            f->mean[which][g] += left[g];
+    }
+    /* |rest - p|^2 = rest^2 - p (rest + (rest - p)), and p is a sum of means by group */
+    for (int which = 0; which < GROUPINGS; which++) {
+        left_in(f, which, left);
+        for (int g = 0; g < GROUPS; g++)
+            all -= f->mean[which][g] * (f->sum[which][g] + left[g]);
     }
     return all;
+}
+
+static double error_at(const struct screen *s, const struct fitted *f, int i)
+{
+    double e = s->rest[i] - f->mean[OWN][f->own.of[i]] - f->mean[ONE][f->by[ONE]->of[i]] -
+               f->mean[TWO][f->by[TWO]->of[i]];
+
+    return e * e;
 }
 
 /* Frees the target of what the columns say alone, in a few passes over the columns. effect:
@@ -192,6 +269,36 @@ struct found {
     double worth;
 };
 
+/* The standard error of the difference of both sums of squares. */
+static double error_of_gain(const struct screen *s)
+{
+    double square = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        double d = error_at(s, s->grid, i) - error_at(s, s->bins, i);
+        square += d * d;
+    }
+    return sqrt(square);
+}
+
+/* The columns a and b of both fits: how the rows of their bins meet is the same for all groupings
+ * of their pair. */
+static void fits_start(struct screen *s, int a, int b)
+{
+    struct fitted *fits[] = { s->grid, s->bins };
+
+    for (int k = 0; k < (int)ARRAY_LEN(fits); k++) {
+        struct fitted *f = fits[k];
+        f->by[OWN] = &f->own;
+        f->by[ONE] = &s->alone[a];
+        f->by[TWO] = &s->alone[b];
+        memcpy(f->sum[ONE], s->sum + (ptrdiff_t)a * GROUPS, sizeof f->sum[ONE]);
+        memcpy(f->sum[TWO], s->sum + (ptrdiff_t)b * GROUPS, sizeof f->sum[TWO]);
+    }
+    meet_count(s->grid->by[ONE], s->grid->by[TWO], s->n, s->grid->one_two);
+    memcpy(s->bins->one_two, s->grid->one_two, sizeof s->bins->one_two);
+}
+
 /* The best combination of the tried columns at places `at` and `with`; worth 0 = none is good
  * enough. */
 static struct found pair_best(struct screen *s, const struct tried *tried, int at, int with,
@@ -202,22 +309,21 @@ static struct found pair_best(struct screen *s, const struct tried *tried, int a
     const uint8_t *one = s->side + (ptrdiff_t)at * s->n, *two = s->side + (ptrdiff_t)with * s->n;
     struct found best = { { a, b, PAIR_SUM }, 0 };
 
+    fits_start(s, a, b);
     for (int i = 0; i < s->n; i++)
-        s->now[i] =
+        s->cell[i] =
             (uint8_t)(one[i] == SIDE || two[i] == SIDE ? SIDE * SIDE : one[i] * SIDE + two[i]);
-    double grid = MIN(errors_of(s, s->now, a, b, s->error[0]), rest);
+    grouping_take(s, s->cell, &s->grid->own);
+    double grid = MIN(fitted_make(s, s->grid, rest), rest);
     for (int op = 0; op < PAIR_OPS; op++) {
-        double square = 0;
         for (int i = 0; i < s->n; i++)
             s->value[i] = pair_value((enum pair_op)op, xa[i], xb[i]);
-        bins_take(s, s->value, BINS, s->now);
-        double left = errors_of(s, s->now, a, b, s->error[1]), gain = grid - left;
-        for (int i = 0; i < s->n; i++) {
-            double d = s->error[0][i] - s->error[1][i];
-            square += d * d;
-        }
+        bins_take(s, s->value, BINS, CUT_ROWS, s->now);
+        grouping_take(s, s->now, &s->bins->own);
+        double gain = grid - fitted_make(s, s->bins, rest);
         if (gain > best.worth && gain * s->ease > LEAST_OF_REST * rest &&
-            gain * s->ease > LEAST_OF_WHOLE * whole && gain * s->ease > LEAST_ERRORS * sqrt(square))
+            gain * s->ease > LEAST_OF_WHOLE * whole &&
+            gain * s->ease > LEAST_ERRORS * error_of_gain(s))
             best = (struct found){ { a, b, (enum pair_op)op }, gain };
     }
     return best;
@@ -271,16 +377,21 @@ static int screen_run(const struct prep_spec *spec, const int *cols, const int64
 
     for (int c = 0; c < s->n_cols; c++) {
         frame_numbers_at(spec->frame, cols[c], rows, s->n, s->x + (ptrdiff_t)c * s->n);
-        bins_take(s, s->x + (ptrdiff_t)c * s->n, BINS, s->bin + (ptrdiff_t)c * s->n);
+        bins_take(s, s->x + (ptrdiff_t)c * s->n, BINS, MOST_ROWS, s->bin + (ptrdiff_t)c * s->n);
         grouping_take(s, s->bin + (ptrdiff_t)c * s->n, &s->alone[c]);
     }
     double whole = target_take(spec, rows, s);
     rest_take(s, effect);
     for (int i = 0; i < s->n; i++)
         rest += s->rest[i] * s->rest[i];
+    for (int c = 0; c < s->n_cols; c++) {
+        for (int i = 0; i < s->n; i++)
+            s->sum[(ptrdiff_t)c * GROUPS + s->alone[c].of[i]] += s->rest[i];
+    }
     int n = tried_take(s, effect, tried);
     for (int c = 0; c < n; c++)
-        bins_take(s, s->x + (ptrdiff_t)tried[c].col * s->n, SIDE, s->side + (ptrdiff_t)c * s->n);
+        bins_take(s, s->x + (ptrdiff_t)tried[c].col * s->n, SIDE, MOST_ROWS,
+                  s->side + (ptrdiff_t)c * s->n);
     for (int a = 0; a < n; a++) {
         for (int b = a + 1; b < n; b++)
             found_add(best, &n_best, pair_best(s, tried, a, b, whole, rest));
@@ -306,16 +417,18 @@ int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
     }
     if (s.n >= LEAST_ROWS && n >= 2 && n <= MOST_COLS) {
         size_t room = (size_t)s.n;
-        s.y = mem_array(room * 5, sizeof *s.y);
+        s.y = mem_array(room * 3, sizeof *s.y);
         s.rest = s.y + room;
         s.value = s.rest + room;
-        for (size_t k = 0; k < ARRAY_LEN(s.error); k++)
-            s.error[k] = s.value + (k + 1) * room;
         s.x = mem_array(room * (size_t)n, sizeof *s.x);
         s.bin = mem_array(room * (size_t)n, 1);
         s.alone = mem_array((size_t)n, sizeof *s.alone);
+        s.sum = mem_zalloc((size_t)n * GROUPS * sizeof *s.sum);
         s.side = mem_array(room * MOST_TRIED, 1);
-        s.now = mem_array(room, 1);
+        s.cell = mem_array(room * 2, 1);
+        s.now = s.cell + room;
+        s.grid = mem_array(2, sizeof *s.grid);
+        s.bins = s.grid + 1;
         s.key = mem_array(room * 3, sizeof *s.key);
         s.order = s.key + room;
         s.room = s.order + room;
@@ -326,8 +439,10 @@ int pair_screen(const struct prep_spec *spec, const int *cols, int n, bool more,
     mem_free(s.x);
     mem_free(s.bin);
     mem_free(s.alone);
+    mem_free(s.sum);
     mem_free(s.side);
-    mem_free(s.now);
+    mem_free(s.cell);
+    mem_free(s.grid);
     mem_free(s.key);
     mem_free(s.count);
     mem_free(rows);
