@@ -82,10 +82,10 @@ static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t
 
 /* How much the row of this rank counts when rows are shared out to bins, in 64ths: (q (1 -
  * q))^-1/4, where q is its place from 0 to 1; and near the ends so much more that a bin holds about
- * a twelfth of the rows between it and the end, but at least one row. */
+ * a tenth of the rows between it and the end, but at least one row. */
 static int64_t share_at(double rank, double rows)
 {
-    const double rim = 0.2, rim_rows = 16;
+    const double rim = 0.1, rim_rows = 16;
     double q = rank / rows, beyond = MAX(MIN(rank, rows - rank), rim_rows);
 
     return (int64_t)(64.0 * MAX(1.0 / sqrt(sqrt(q * (1.0 - q))), rim * rows / beyond));

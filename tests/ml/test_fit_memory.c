@@ -175,7 +175,8 @@ static void what_it_was_promised_is_what_it_takes(void **state)
         t = fit_trial_open(r->d, family_find(family), params, 1, false, &err);
         whole = fit_trial_open(r->d, family_find(family), params, 1, false, &err);
         double last = trained_by_promises(t, 2, &n), held = (double)fit_trial_bytes(t);
-        if (held > last || held < last / 1.25)
+        /* the last round, too, may take a bit more than its promise before anyone could ask */
+        if (held > last * 1.01 || held < last / 1.25)
             fail_msg("%s %zu: %.0f bytes after a promise of %.0f", family, i, held, last);
         assert_true(n > 1);
         assert_int_equal(fit_trial_advance(whole, 2, NULL, &err), 1);

@@ -235,7 +235,7 @@ static void bins_are_finer_towards_the_ends(void **state)
     double widest = 0, narrowest = 99;
     for (int k = 1; k < n_cuts; k++) {
         double rank = (double)(col.cuts[k] + col.cuts[k - 1]) / 2, beyond = fmin(rank, N - rank),
-               q = rank / N, want = N * fmin(pow(q * (1 - q), 0.25), 5 * beyond / N),
+               q = rank / N, want = N * fmin(pow(q * (1 - q), 0.25), 10 * beyond / N),
                width = (double)(col.cuts[k] - col.cuts[k - 1]), ratio = 255 * width / want;
         if (width > 8) {
             widest = fmax(widest, ratio);
