@@ -6,13 +6,15 @@
  * In a space with branches a part of the trials looks at those that do not hold the best, by a TPE
  * of their own (families.h): a branch that looks bad at random may hold the best in a small part.
  *
- * TPE gives the stratified start. After that, of three trials in a row one is TPE's and two are the
- * process's, by the trial's number. The more of the results' variance is noise, as the process
- * learns it, the more of its turns it leaves to TPE, all of them from a half upwards: a process that
- * knows little goes where nothing is known, mostly to the corners, while TPE stays where results were
- * good. TPE in turn is told of the noise (tpe_split.h). The cost of the process grows with the cube of the trials, so
- * at TRIALS_MAX trials it is given up for good and TPE goes on alone. TPE is also alone if a
- * process is impossible: with more than one objective or too many parameters. */
+ * TPE gives the stratified start. After that, of three trials in a row one is TPE's and two are
+ * the process's, by the trial's number. The more of the results' variance is noise, as the process
+ * learns it, the more of its turns it leaves to TPE, all of them from a half upwards: a process
+ * that knows little goes where nothing is known, mostly to the corners, while TPE stays where
+ * results were good. TPE in turn is told of the noise (tpe_split.h). Where trials fail by chance,
+ * as the process tells it (gp_luck.h), both leave failed trials out. The cost of the process grows
+ * with the cube of the trials, so at TRIALS_MAX trials it is given up for good and TPE goes on
+ * alone. TPE is also alone if a process is impossible: with more than one objective or too many
+ * parameters. */
 #include "search/samplers/families.h"
 #include "search/samplers/gp/gp.h"
 #include "search/samplers/samplers.h"
@@ -115,6 +117,8 @@ static int suggest_one(struct duo *d, int64_t trial, double *point, struct err *
     if (branch >= 0)
         one->ops->prefer(one, branch);
     tpe_heed_noise(d->tpe, d->noise);
+    if (d->gp)
+        tpe_heed_failures(d->tpe, gp_fails_by_chance(d->gp));
     int rc = one->ops->suggest(one, trial, 1, point, err);
     if (rc == 1 && adopt_others(d, one, trial, point, err) < 0)
         return -1;

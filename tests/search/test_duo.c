@@ -232,6 +232,40 @@ static void noise_is_left_to_tpe_that_knows_of_it(void **state)
     space_free(s);
 }
 
+/* Half of the trials fail, by a coin or where x is large. The next turn is TPE's, and it takes note of
+ * the failures only where they follow from x. Fixed seeds. */
+static void failures_by_chance_say_nothing(void **state)
+{
+    struct space *s = bowl_space();
+
+    (void)state;
+    for (int has_border = 0; has_border < 2; has_border++) {
+        struct sampler *duo = open_one("duo", s, 3), *tpe = open_one("tpe", s, 3);
+        double point[D], same[D];
+        struct rng r;
+
+        rng_init(&r, TEST_FIXED_SEED, 5);
+        for (int t = 1; t < 62; t++) {
+            spaces_point(s, &r, point);
+            bool fails = has_border ? point[0] > 0.5 : rng_unit(&r) < 0.5;
+            struct observation o = {
+                t, fails ? OBS_FAILED : OBS_COMPLETED, 1, 1, bowl(s, point, 3), { 0 }, 1, 0
+            };
+            assert_int_equal(duo->ops->adopt(duo, t, point, NULL), 0);
+            assert_int_equal(tpe->ops->adopt(tpe, t, point, NULL), 0);
+            assert_int_equal(duo->ops->observe(duo, &o, NULL), 0);
+            assert_int_equal(tpe->ops->observe(tpe, &o, NULL), 0);
+        }
+        tpe_heed_failures(tpe, !has_border);
+        assert_int_equal(duo->ops->suggest(duo, 62, 1, point, NULL), 1);
+        assert_int_equal(tpe->ops->suggest(tpe, 62, 1, same, NULL), 1);
+        assert_true(space_points_equal(s, point, same));
+        sampler_close(duo);
+        sampler_close(tpe);
+    }
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +275,7 @@ int main(void)
         cmocka_unit_test(several_objectives_are_left_to_tpe),
         cmocka_unit_test(a_branch_that_looks_bad_is_not_left_alone),
         cmocka_unit_test(noise_is_left_to_tpe_that_knows_of_it),
+        cmocka_unit_test(failures_by_chance_say_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

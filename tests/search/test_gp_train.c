@@ -49,7 +49,7 @@ static void errors_that_are_known_say_how_noise_compares(void **state)
     tell(&h, s, 4, 0.4, 0);
     tell(&h, s, 5, 0.3, NAN);
     tell(&h, s, 6, NAN, 0);
-    gp_train_make(&t, &h, 1);
+    gp_train_make(&t, &h, 1, false);
     assert_int_equal(t.n, 6);
     assert_true(fabs(share_of(&t, &h, 1) - 1 / 3.0) < 1e-6);
     assert_true(fabs(share_of(&t, &h, 2) - 4 / 3.0) < 1e-6);
@@ -70,7 +70,7 @@ static void no_error_makes_a_trial_count_for_nothing_or_for_all(void **state)
     history_init(&h, s);
     for (int64_t trial = 1; trial <= 40; trial++)
         tell(&h, s, trial, (double)trial, trial == 1 ? 1e-9 : trial == 2 ? 1e6 : 1);
-    gp_train_make(&t, &h, 1);
+    gp_train_make(&t, &h, 1, false);
     assert_true(share_of(&t, &h, 1) == 1.0 / 16 && share_of(&t, &h, 2) == 16);
     assert_true(share_of(&t, &h, 3) == 1.0 / 16); /* beside the one of 1e6 */
     history_fini(&h);

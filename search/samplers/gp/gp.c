@@ -9,6 +9,7 @@
  * If more than PENDING_MAX trials beyond the known results are in flight, points come from the
  * sequence of the start, because a model could not tell so many points apart. */
 #include "search/samplers/gp/gp.h"
+#include "search/samplers/gp/gp_luck.h"
 #include "search/samplers/gp/gp_pick.h"
 #include "search/samplers/gp/gp_train.h"
 #include "search/space/quasi_points.h"
@@ -39,6 +40,7 @@ struct gp_sampler {
     struct quasi_points points;
     struct history history;
     struct gp_code code;
+    struct gp_luck luck;
     int n_start;
     /* what was learned so far: depends on every fit before */
     double theta[GP_MAX_THETA];
@@ -47,7 +49,8 @@ struct gp_sampler {
     int fit_at;     /* number of results at which theta is fitted again */
     int restart_at; /* number of results at which the fit tries other starts again */
     /* kept between suggestions only */
-    bool is_stale; /* something was observed since `train` was made */
+    bool is_without_failed; /* of `train`, from which the failed trials are left out */
+    bool is_stale;          /* something was observed since `train` was made */
     struct gp_train train;
     struct gp_model model; /* room made at first use */
     struct gp_scratch scratch;
@@ -94,6 +97,7 @@ static void gp_close(struct sampler *s)
 
     quasi_points_fini(&g->points);
     history_fini(&g->history);
+    gp_luck_fini(&g->luck);
     gp_model_fini(&g->model);
     gp_scratch_fini(&g->scratch);
     mem_free(g->seen);
@@ -125,7 +129,7 @@ static void points_shape(const struct gp_sampler *g, struct gp_points *p)
 static enum gp_starts starts_of(const struct gp_sampler *g, bool is_restart)
 {
     const struct gp_train *t = &g->train;
-    int failed = g->history.failed.n;
+    int failed = g->is_without_failed ? 0 : g->history.failed.n;
     enum gp_starts from = g->fitted ? GP_FROM_LAST : 0;
 
     if (is_restart)
@@ -278,13 +282,26 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     return 1;
 }
 
+/* With failed trials or without them is another function: its hyperparameters are found anew. */
+static void train_make(struct gp_sampler *g)
+{
+    bool is_without = gp_luck_is_chance(&g->luck);
+
+    if (is_without != g->is_without_failed) {
+        g->fitted = 0;
+        g->fit_at = g->restart_at = 0;
+    }
+    g->is_without_failed = is_without;
+    gp_train_make(&g->train, &g->history, g->code.d, is_without);
+    g->is_stale = false;
+}
+
 bool gp_is_ready(struct sampler *s)
 {
     struct gp_sampler *g = of(s);
 
     if (g->is_stale) {
-        gp_train_make(&g->train, &g->history, g->code.d);
-        g->is_stale = false;
+        train_make(g);
     }
     /* While hardly anything has succeeded there is nothing to model, and the sequence of the start
      * goes on until it meets configurations that do not fail. */
@@ -355,11 +372,32 @@ static int gp_recall(struct sampler *s, int64_t trial, const double *point, stru
     return 0;
 }
 
+bool gp_fails_by_chance(const struct sampler *s)
+{
+    return gp_luck_is_chance(&((const struct gp_sampler *)s)->luck);
+}
+
+static bool has_ended(const struct history *h, int row)
+{
+    return row >= 0 && h->rows[row].state != OBS_RUNNING;
+}
+
 static int gp_observe(struct sampler *s, const struct observation *o, struct err *err)
 {
+    struct gp_sampler *g = of(s);
+    bool had_ended = has_ended(&g->history, history_find(&g->history, o->trial));
+    double x[GP_MAX_DIMS];
+
     (void)err;
-    if (history_observe(&of(s)->history, o))
-        of(s)->is_stale = true;
+    if (!history_observe(&g->history, o))
+        return 0;
+    g->is_stale = true;
+    int row = history_find(&g->history, o->trial);
+    if (!had_ended && has_ended(&g->history, row)) {
+        history_point(&g->history, row, g->seen);
+        gp_code_of(&g->code, g->seen, x);
+        gp_luck_add(&g->luck, &g->code, x, g->history.rows[row].state == OBS_FAILED);
+    }
     return 0;
 }
 

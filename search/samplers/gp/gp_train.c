@@ -136,12 +136,13 @@ static void standardise(struct ranked *r, int n)
 
 /* Ranks all trials of which something is known, best first, and gives them targets. Returns their
  * number. */
-static int rank_all(const struct history *h, int d, struct ranked *out)
+static int rank_all(const struct history *h, int d, bool is_without_failed, struct ranked *out)
 {
     int n = 0, below = level_modelled(h, d), top = 0, failed = 0;
 
     for (int i = 0; i < h->n; i++)
-        n += rank_row(h, h->order.rows[i], below, &out[n]);
+        n += rank_row(h, h->order.rows[i], below, &out[n]) &&
+             !(is_without_failed && out[n].tier == 2);
     qsort(out, (size_t)n, sizeof *out, compare);
     while (top < n && out[top].tier == 0)
         top++;
@@ -210,10 +211,10 @@ static double noise_share(double error, double typical)
     return MIN(SHARE_MOST, MAX(1 / SHARE_MOST, share));
 }
 
-void gp_train_make(struct gp_train *t, const struct history *h, int d)
+void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_without_failed)
 {
     struct ranked *all = mem_array((size_t)h->n, sizeof *all);
-    int n = rank_all(h, d, all);
+    int n = rank_all(h, d, is_without_failed, all);
     int64_t newest = n > GP_TARGETS ? newest_from(all, n, GP_TARGETS / 4) : 0;
 
     t->n = t->n_values = 0;

@@ -33,6 +33,7 @@ struct gp_train {
     uint64_t hash;
 };
 /* d: the number of parameters that the model sees. */
-void gp_train_make(struct gp_train *t, const struct history *h, int d);
+/* is_without_failed: failed trials are left out, because they say nothing (gp_luck.h). */
+void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_without_failed);
 
 #endif

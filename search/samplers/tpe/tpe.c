@@ -327,6 +327,15 @@ void tpe_heed_noise(struct sampler *tpe, double share)
     t->split.noise = share;
 }
 
+void tpe_heed_failures(struct sampler *tpe, bool are_chance)
+{
+    struct tpe *t = of(tpe);
+
+    if (t->split.is_without_failed != are_chance)
+        t->is_fitted = false;
+    t->split.is_without_failed = are_chance;
+}
+
 static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     if (space_check(s->space, point, err) < 0)

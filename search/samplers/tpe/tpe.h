@@ -10,5 +10,7 @@ extern const struct sampler_ops search_bohb; /* bohb.c */
 
 /* For who knows more: the share of noise in the variance of the values (tpe_split.h), from now on. */
 void tpe_heed_noise(struct sampler *tpe, double share);
+/* The same for failures: whether they are left out, from now on, because they come by chance. */
+void tpe_heed_failures(struct sampler *tpe, bool are_chance);
 
 #endif

@@ -34,9 +34,9 @@ void tpe_split_fini(struct tpe_split *s)
     tpe_split_init(s);
 }
 
-static bool has_verdict(const struct history_row *r)
+static bool has_verdict(const struct tpe_split *s, const struct history_row *r)
 {
-    return r->n_reports > 0 || r->state == OBS_FAILED;
+    return r->state == OBS_FAILED ? !s->is_without_failed : r->n_reports > 0;
 }
 
 /* The index of the modelled level among the history's levels, or -1 if there is no value at all. */
@@ -153,7 +153,7 @@ static void gather(struct tpe_split *s, const struct history *h, int stride, uin
             s->good[s->n_good++] = row;
             continue;
         }
-        if (!has_verdict(&h->rows[row]))
+        if (!has_verdict(s, &h->rows[row]))
             continue;
         uint64_t hash = age_hash(seed, h->rows[row].trial);
         if (picked < 0 || hash < least) {
@@ -189,7 +189,7 @@ bool tpe_split_make(struct tpe_split *s, const struct history *h, int n_joint, i
 
     s->n = 0;
     for (int i = 0; i < h->n; i++)
-        s->n += has_verdict(&h->rows[i]);
+        s->n += has_verdict(s, &h->rows[i]);
     if (s->n < least || level < 0)
         return false;
     if (h->n > s->cap) {

@@ -6,7 +6,8 @@
  * value; failed trials last, and they are never good. The first ceil(n / 10) trials are good, at
  * most 25. A running trial counts by the levels that it has reported. Where it is known that a share
  * of the values' variance is noise, up to twice as many are good, because the best tenth is then
- * the luckiest tenth: all of twice from a half upwards.
+ * the luckiest tenth: all of twice from a half upwards. Where failures are known to come by chance,
+ * failed trials are left out and count nowhere.
  *
  * With several objectives the good trials come from the fronts (tpe_front.h), at most 50. */
 #ifndef SEARCH_SAMPLERS_TPE_TPE_SPLIT_H
@@ -21,6 +22,7 @@ struct tpe_split {
     double thinned;  /* how many bad trials each entry of `bad` stands for */
     uint8_t *place;  /* per row: 1 = the best .. n_good; 0 = not good */
     double noise;    /* the share of noise in the values' variance, set by the caller; 0 = none */
+    bool is_without_failed; /* set by the caller: failed trials are neither good nor bad */
 };
 
 void tpe_split_init(struct tpe_split *s);
