@@ -333,6 +333,14 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
     return 0;
 }
 
+/* Whether the ensemble ships by its gain. */
+static bool is_enough(const struct blending *b, const struct blend *out)
+{
+    if (b->first->held.n < GREEDY_FEW_ROWS)
+        return out->gain > BLEND_FEW_MARGIN * out->gain_se;
+    return out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
+}
+
 static int blend(struct blending *b, struct blend *out, struct err *err)
 {
     struct adjust single = { 0 };
@@ -352,7 +360,7 @@ static int blend(struct blending *b, struct blend *out, struct err *err)
     mean_score(b, b->ensemble, &out->score, &out->se);
     mean_score(b, b->single, &out->single, &out->single_se);
     gain_of(b, out);
-    out->is_better = out->members > 1 && out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
+    out->is_better = out->members > 1 && is_enough(b, out);
     return test_score(b, out, err);
 }
 

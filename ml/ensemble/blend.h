@@ -4,16 +4,19 @@
  * of each fold are scored with weights that were selected on the other folds, and the best single
  * model is chosen and scored in the same way, so that neither profits from having been picked on the
  * rows that judge it (Cawley and Talbot, On over-fitting in model selection, JMLR 2010). The
- * ensemble is better where its gain is more than BLEND_MARGIN standard errors of the gain, which come
+ * ensemble ships where its gain is more than BLEND_MARGIN standard errors of the gain, which come
  * from leaving out blocks of rows (the delete-a-group jackknife), so that both sides lose the same
- * rows. Pure and deterministic. Called by the worker. */
+ * rows. Below GREEDY_FEW_ROWS rows it ships unless it is an error worse (BLEND_FEW_MARGIN): the error
+ * is then larger than what ensembles gain on average, so a stricter check refuses good ones by chance.
+ * Pure and deterministic. Called by the worker. */
 #ifndef ML_ENSEMBLE_BLEND_H
 #define ML_ENSEMBLE_BLEND_H
 
 #include "ml/adjust/adjust_fit.h"
 #include "ml/ensemble/greedy.h"
 
-#define BLEND_MARGIN 0.25
+#define BLEND_MARGIN     0.25
+#define BLEND_FEW_MARGIN (-1.0)
 
 struct blend {
     /* [models] weights that add up to 1; 0 = not a member */
@@ -24,6 +27,7 @@ struct blend {
     /* by how much the ensemble is better (above 0 = better, whatever the metric), and the error of
      * that */
     double gain, gain_se;
+    /* Whether the ensemble is to ship. */
     bool is_better;
     /* What is done to its outputs. The scores are of adjusted outputs, each row's by what other rows
      * taught (ml/adjust/adjust_fit.h). */

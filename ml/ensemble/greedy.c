@@ -55,7 +55,7 @@ static enum loss loss_of(const struct predictions *p)
     case METRIC_BRIER:
         return LOSS_BRIER;
     case METRIC_AUC:
-        return p->task == ML_BINARY ? LOSS_AUC : LOSS_LOG;
+        return p->task == ML_BINARY && p->held.n >= GREEDY_FEW_ROWS ? LOSS_AUC : LOSS_LOG;
     default:
         return p->task == ML_REGRESSION ? LOSS_NUMBER : LOSS_LOG;
     }

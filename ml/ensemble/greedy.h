@@ -8,8 +8,10 @@
  * which it has thousands; halves of twenty leave out all good ones too often.)
  *
  * The mean is judged by a loss that a pass over the rows gives: the metric itself where it is a mean
- * over rows or an area under the curve of two classes, else log loss. Pure: no clock, no I/O, sums in
- * a fixed order. Called by blend.c and tests. */
+ * over rows or, of at least GREEDY_FEW_ROWS rows, an area under the curve of two classes; else log
+ * loss. The area of few rows counts few pairs near the border, so its order of models is mostly
+ * chance, and models that rank all held-out rows rightly are equal to it. Pure: no clock, no I/O, sums
+ * in a fixed order. Called by blend.c and tests. */
 #ifndef ML_ENSEMBLE_GREEDY_H
 #define ML_ENSEMBLE_GREEDY_H
 
@@ -17,7 +19,8 @@
 
 #include <stdint.h>
 
-enum { GREEDY_MOST_MODELS = 64 };
+/* GREEDY_FEW_ROWS: tables of 75 to 800 rows were measured, docs/measurements/2026-11-26.md. */
+enum { GREEDY_MOST_MODELS = 64, GREEDY_FEW_ROWS = 1000 };
 
 struct greedy {
     /* [models] all of the same rows */

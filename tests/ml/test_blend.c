@@ -137,6 +137,64 @@ static void noise_is_refused_mostly(void **state)
     assert_true(shipped <= 5);
 }
 
+/* Of two classes: the truth with this distance between them, and noise that keeps them apart. */
+static struct predictions apart(int rows, uint64_t seed, double distance)
+{
+    struct predictions p = blank(ML_BINARY, METRIC_AUC, 2, 0);
+    struct rng truth, noise;
+
+    p.held.n = rows;
+    rng_init(&truth, 3, 0);
+    rng_init(&noise, seed, 1);
+    for (int i = 0; i < rows; i++) {
+        p.held.y[i] = rng_unit(&truth) < 0.4;
+        double side = p.held.y[i] > 0 ? 1 : -1;
+        p.held.p[i] = (float)(0.5 + side * distance + 0.02 * (rng_unit(&noise) - 0.5));
+    }
+    return p;
+}
+
+/* Both models rank all rows rightly, so the area cannot tell which is better; log loss can. */
+static void few_rows_are_selected_by_log_loss(void **state)
+{
+    (void)state;
+    for (int rows = GREEDY_FEW_ROWS - 1; rows <= GREEDY_FEW_ROWS; rows++) {
+        struct predictions all[2] = { apart(rows, 1, 0.1), apart(rows, 2, 0.4) };
+        struct blend b = made(all, 2, 2);
+        assert_true(fabs(b.weight[rows < GREEDY_FEW_ROWS] - 1) < 1e-12);
+        blend_fini(&b);
+    }
+}
+
+/* Seven guesses at noise: how often the mean of some ships, and how often with a loss. */
+static void guesses(int rows, int *shipped, int *losses)
+{
+    *shipped = *losses = 0;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        struct predictions all[7];
+        for (uint64_t m = 0; m < ARRAY_LEN(all); m++) {
+            all[m] = number_model(seed * 10 + m, 1, 1, 0.1);
+            all[m].held.n = rows;
+        }
+        struct blend b = made(all, ARRAY_LEN(all), 5);
+        *shipped += b.is_better;
+        *losses += b.is_better && b.gain <= 0;
+        assert_true(!b.is_better || b.gain > -b.gain_se);
+        blend_fini(&b);
+    }
+}
+
+static void few_rows_ship_unless_clearly_worse(void **state)
+{
+    int few, few_losses, many, many_losses;
+
+    (void)state;
+    guesses(100, &few, &few_losses);
+    guesses(GREEDY_FEW_ROWS, &many, &many_losses);
+    assert_true(few_losses > 0);
+    assert_int_equal(many_losses, 0);
+}
+
 static void limits_hold(void **state)
 {
     (void)state;
@@ -289,6 +347,8 @@ int main(void)
         cmocka_unit_test(equal_bits_whoever_asks),
         cmocka_unit_test(copies_of_one_model_are_no_gain),
         cmocka_unit_test(noise_is_refused_mostly),
+        cmocka_unit_test(few_rows_are_selected_by_log_loss),
+        cmocka_unit_test(few_rows_ship_unless_clearly_worse),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(every_metric_works),
         cmocka_unit_test(models_of_other_rows_are_refused),
