@@ -185,6 +185,7 @@ static int grant_ensemble(struct ctl *ctl, struct task *t, struct msg_grant *g, 
     g->deadline_ms = hard == INT64_MAX ? 0 : MAX(hard - ctl_now(ctl), 1);
     g->seed = (uint64_t)json_integer_value(json_object_get(o, "seed"));
     g->members = (int)json_integer_value(json_object_get(o, "members"));
+    g->data.holdout = st->problem.data.holdout;
     g->models = mem_zalloc(MAX(n, 1) * sizeof *g->models);
     for (size_t i = 0; i < n; i++)
         is_whole = is_whole && model_read(json_array_get(list, i), &g->models[i]);

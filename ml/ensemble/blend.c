@@ -17,6 +17,7 @@ struct blending {
     const struct predictions *const *models;
     const struct predictions *first;
     int n, most;
+    bool is_holdout;
     uint64_t seed;
     /* [held.n][outputs] nested predictions of the ensemble and of the best single model */
     float *ensemble, *single;
@@ -336,7 +337,7 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
 /* Whether the ensemble ships by its gain. */
 static bool is_enough(const struct blending *b, const struct blend *out)
 {
-    if (b->first->held.n < GREEDY_FEW_ROWS)
+    if (b->first->held.n < GREEDY_FEW_ROWS && !b->is_holdout)
         return out->gain > BLEND_FEW_MARGIN * out->gain_se;
     return out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
 }
@@ -369,11 +370,13 @@ void blend_fini(struct blend *b)
     adjust_fini(&b->adjust);
 }
 
-int blend_make(const struct predictions *const *models, int n, int most, uint64_t seed,
-               struct blend *out, struct err *err)
+int blend_make(const struct predictions *const *models, int n, int most, bool is_holdout,
+               uint64_t seed, struct blend *out, struct err *err)
 {
     const struct predictions *f = models[0];
-    struct blending b = { .models = models, .first = f, .n = n, .most = most, .seed = seed };
+    struct blending b = {
+        .models = models, .first = f, .n = n, .most = most, .is_holdout = is_holdout, .seed = seed
+    };
     size_t rows = (size_t)f->held.n, floats = rows * (size_t)f->outputs;
     int rc = -1;
 

@@ -173,8 +173,8 @@ static int make(struct worker *w, struct job *j, struct making *m, const char *p
     int rc = read_all(w, j, m, err);
 
     worker_beat(w, LONG_MS);
-    if (rc < 0 ||
-        blend_make(m->models, m->n, m->grant->members, m->grant->seed, &m->blend, err) < 0)
+    if (rc < 0 || blend_make(m->models, m->n, m->grant->members, m->grant->data.holdout,
+                             m->grant->seed, &m->blend, err) < 0)
         return -1;
     buf_init(&out, ENSEMBLE_MOST_BYTES);
     if (m->blend.is_better) {
