@@ -31,6 +31,7 @@ void effects_free(struct effects_state *t)
         mem_try_free(t->col[k].number);
     level_state_free(t->target);
     mem_try_free(t->value);
+    kept_fits_free(t->kept);
     mem_free(t);
 }
 

@@ -3,6 +3,7 @@
 #ifndef ML_PREP_EFFECTS_STATE_H
 #define ML_PREP_EFFECTS_STATE_H
 
+#include "ml/prep/kept_fits.h"
 #include "ml/prep/level_effects.h"
 #include "ml/prep/level_state.h"
 
@@ -41,6 +42,8 @@ struct effects_state {
     struct level_state *target;
     /* [outputs][shown_levels] from all training rows */
     float *value;
+    /* effects_fits of folds; NULL where the state was loaded */
+    struct kept_fits *kept;
 };
 
 /* Sets first and shown_at, and the counts of levels. */

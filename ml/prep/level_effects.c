@@ -1,5 +1,5 @@
-/* level_effects.c - see level_effects.h. The scores of all rows by all fits are kept; a pass over a
- * column first adds what the column before it has changed. */
+/* level_effects.c - see level_effects.h. For all rows and fits are kept the scores, or of numbers the
+ * scores less the target; a pass over a column first takes in what the column before it has changed. */
 #include "ml/prep/level_effects.h"
 
 #include "base/base.h"
@@ -16,172 +16,252 @@ enum { WIDE = EFFECT_WIDE, BLOCK = 512 };
 /* No step moves an effect or the mean by more, in units of the score. */
 #define LONGEST 3.0
 
-struct work {
-    const struct effect_rows *in;
-    /* [n][WIDE] scores; [levels][WIDE] what was last added to the effects of a column, with the
-     * change of the mean */
-    float *score, *change;
-    /* [most levels of a column][WIDE] sums of derivatives by level */
+/* A fit ends when a sweep moves its scores by less than this part of their spread, squared. */
+#define STILL 4e-4
+
+/* The numbers of one row or level, wherever they stand; as vectors, because the compiler takes loops of
+ * eight apart before it looks for them. */
+typedef float eight __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
+typedef double eight_d __attribute__((vector_size(8 * WIDE), aligned(8), may_alias));
+#define DOUBLED(x) __builtin_convertvector((x), eight_d)
+
+struct level_effects {
+    struct effect_rows in;
+    /* [levels][WIDE] */
+    float *effect;
+    /* [n][WIDE]: scores; of numbers the score less the target */
+    float *score;
+    /* [most levels of a column][WIDE] what a pass has yet to add to the scores, with the change of
+     * the mean */
+    float *change;
+    /* sums of the derivatives by level: [most levels of a column][WIDE], the second one of numbers
+     * [levels][WIDE], because it stays as it is */
     double *down, *bend;
     /* [parts + 1][WIDE] 1 = the fit sees the rows of the part */
     float sees[PREP_PARTS + 1][WIDE];
     /* of numbers: the mean that a fit takes off, and 1 / spread; 0 = they do not differ */
     double mean[WIDE], unit[WIDE];
+    /* of a sweep: how much it has moved the scores, and what they are, summed over rows and squared;
+     * 1 = the fit still moves */
+    double moved[WIDE], size[WIDE], moves[WIDE];
     /* the column whose change is not added to the scores yet; -1 = none */
     int before;
 };
 
-/* Rows from .. from + n: adds the change of the column before. */
-SIMD_BODY void scores_move_body(float *restrict score, const int32_t *place, int64_t n,
-                                const float *restrict change)
+/* Adds the change of the column before to the scores of n rows. */
+SIMD_BODY void scores_add_body(float *restrict score, const int32_t *level, int64_t n,
+                               const float *restrict change)
 {
-    for (int64_t i = 0; i < n; i++) {
-        const float *by = change + (int64_t)place[i] * WIDE;
-        for (int k = 0; k < WIDE; k++)
-            score[i * WIDE + k] += by[k];
-    }
+    for (int64_t i = 0; i < n; i++)
+        *(eight *)(score + i * WIDE) += *(const eight *)(change + (int64_t)level[i] * WIDE);
 }
-SIMD_KERNEL_STATIC(scores_move,
-                   (float *restrict score, const int32_t *place, int64_t n,
+SIMD_KERNEL_STATIC(scores_add,
+                   (float *restrict score, const int32_t *level, int64_t n,
                     const float *restrict change),
-                   (score, place, n, change))
+                   (score, level, n, change))
 
-/* What rows add to the sums of their levels. value: probabilities, or scores. */
+/* What rows add to the sums of their levels. */
 struct sums_in {
-    const float *value, *weight;
-    const double *y, *mean, *unit;
+    const float *weight;
+    const double *y;
     const uint8_t *part;
     const float (*sees)[WIDE];
-    const int32_t *place;
-    int32_t first;
+    const int32_t *level;
     int n;
 };
 
-SIMD_BODY void sums_logistic_body(const struct sums_in *in, double *restrict down,
-                                  double *restrict bend)
+/* p: probabilities */
+SIMD_BODY void sums_logistic_body(const struct sums_in *in, const float *restrict p,
+                                  double *restrict down, double *restrict bend)
 {
     for (int i = 0; i < in->n; i++) {
-        const float *p = in->value + (int64_t)i * WIDE, *sees = in->sees[in->part[i]];
-        int64_t at = (int64_t)(in->place[i] - in->first) * WIDE;
-        for (int k = 0; k < WIDE; k++) {
-            float w = in->weight[i] * sees[k];
-            down[at + k] += (double)(w * ((float)in->y[i] - p[k]));
-            bend[at + k] += (double)(w * (p[k] * (1.0f - p[k])));
-        }
+        int64_t at = (int64_t)in->level[i] * WIDE;
+        eight w = in->weight[i] * *(const eight *)in->sees[in->part[i]],
+              own = *(const eight *)(p + (int64_t)i * WIDE);
+        *(eight_d *)(down + at) += DOUBLED(w * ((float)in->y[i] - own));
+        *(eight_d *)(bend + at) += DOUBLED(w * (own * (1.0f - own)));
     }
 }
 SIMD_KERNEL_STATIC(sums_logistic,
-                   (const struct sums_in *in, double *restrict down, double *restrict bend),
-                   (in, down, bend))
+                   (const struct sums_in *in, const float *restrict p, double *restrict down,
+                    double *restrict bend),
+                   (in, p, down, bend))
 
-SIMD_BODY void sums_squared_body(const struct sums_in *in, double *restrict down,
-                                 double *restrict bend)
+/* over: the score less the target. before: the levels of the column before, whose change is taken in
+ * first; NULL = none, and the change begins with 0s. */
+SIMD_BODY void sums_squared_body(const struct sums_in *in, const int32_t *before,
+                                 const float *restrict change, float *restrict over,
+                                 double *restrict down)
 {
     for (int i = 0; i < in->n; i++) {
-        const float *score = in->value + (int64_t)i * WIDE, *sees = in->sees[in->part[i]];
-        int64_t at = (int64_t)(in->place[i] - in->first) * WIDE;
-        for (int k = 0; k < WIDE; k++) {
-            float w = in->weight[i] * sees[k];
-            float y = (float)((in->y[i] - in->mean[k]) * in->unit[k]);
-            down[at + k] += (double)(w * (y - score[k]));
-            bend[at + k] += (double)w;
-        }
+        eight w = in->weight[i] * *(const eight *)in->sees[in->part[i]], *own = (eight *)over + i;
+        eight now = *own + *(const eight *)(change + (before ? (int64_t)before[i] * WIDE : 0));
+        *own = now;
+        *(eight_d *)(down + (int64_t)in->level[i] * WIDE) -= DOUBLED(w * now);
     }
 }
 SIMD_KERNEL_STATIC(sums_squared,
-                   (const struct sums_in *in, double *restrict down, double *restrict bend),
-                   (in, down, bend))
+                   (const struct sums_in *in, const int32_t *before, const float *restrict change,
+                    float *restrict over, double *restrict down),
+                   (in, before, change, over, down))
 
 static int64_t levels_of(const struct effect_rows *in, int col)
 {
     return (col + 1 < in->cols ? in->first[col + 1] : in->levels) - in->first[col];
 }
 
-/* Brings the scores up to date, and with col >= 0 sums up the derivatives by its levels. */
-static void pass(struct work *k, int col)
+static const int32_t *rows_of(const struct effect_rows *in, int col, int64_t from)
 {
-    const struct effect_rows *in = k->in;
+    return in->level + col * in->n + from;
+}
+
+/* The sums of numbers' second derivatives, which are weights: by part first, so that each row is added
+ * once. */
+static void bends_take(struct level_effects *k)
+{
+    const struct effect_rows *in = &k->in;
+
+    for (int c = 0; c < in->cols; c++) {
+        const int32_t *level = rows_of(in, c, 0);
+        double *bend = k->bend + (int64_t)in->first[c] * WIDE;
+        for (int64_t i = 0; i < in->n; i++)
+            bend[(int64_t)level[i] * WIDE + in->part[i]] += (double)in->weight[i];
+        for (int64_t l = 0; l < levels_of(in, c); l++, bend += WIDE) {
+            double part[PREP_PARTS];
+            memcpy(part, bend, sizeof part);
+            for (int fit = 0; fit < EFFECT_FITS; fit++) {
+                bend[fit] = 0;
+                for (int p = 0; p < PREP_PARTS; p++)
+                    bend[fit] += p != fit ? part[p] : 0;
+            }
+        }
+    }
+}
+
+/* Brings the scores up to date, and with col >= 0 sums up the derivatives by its levels. */
+static void pass(struct level_effects *k, int col, double *bend)
+{
+    const struct effect_rows *in = &k->in;
     float p[BLOCK * WIDE];
 
-    if (col >= 0) {
-        size_t bytes = (size_t)levels_of(in, col) * WIDE * sizeof *k->down;
-        memset(k->down, 0, bytes);
-        memset(k->bend, 0, bytes);
-    }
+    if (k->before < 0)
+        memset(k->change, 0, WIDE * sizeof *k->change);
     for (int64_t from = 0; from < in->n; from += BLOCK) {
         int n = (int)MIN(BLOCK, in->n - from);
         float *score = k->score + from * WIDE;
-        if (k->before >= 0)
-            scores_move(score, in->place + k->before * in->n + from, n, k->change);
-        if (col < 0)
-            continue;
-        struct sums_in sums = { .value = score,
-                                .y = in->y + from,
+        const int32_t *before = k->before >= 0 ? rows_of(in, k->before, from) : NULL;
+        struct sums_in sums = { .y = in->y + from,
                                 .weight = in->weight + from,
-                                .mean = k->mean,
-                                .unit = k->unit,
                                 .part = in->part + from,
                                 .sees = (const float(*)[WIDE])k->sees,
-                                .place = in->place + col * in->n + from,
-                                .first = in->first[col],
+                                .level = col >= 0 ? rows_of(in, col, from) : NULL,
                                 .n = n };
-        if (in->is_logistic) {
+        if (col >= 0 && !in->is_logistic) {
+            sums_squared(&sums, before, k->change, score, k->down);
+            continue;
+        }
+        if (before)
+            scores_add(score, before, n, k->change);
+        if (col >= 0) {
             grad_sigmoid(score, (int64_t)n * WIDE, p);
-            sums.value = p;
-            sums_logistic(&sums, k->down, k->bend);
-        } else {
-            sums_squared(&sums, k->down, k->bend);
+            sums_logistic(&sums, p, k->down, bend);
         }
     }
     k->before = col;
 }
 
-static double clamped(double x)
+/* The sums of one column: where a step of its effects and of the mean leads. */
+struct move_in {
+    const double *down, *bend, *moves;
+    int64_t levels;
+    double penalty;
+};
+
+static inline double clamped(double x)
 {
     return x < -LONGEST ? -LONGEST : x > LONGEST ? LONGEST : x;
 }
 
 /* Moves the effects of the column, and the mean with them. */
-static void move(struct work *k, int col, double penalty, float *effect)
+SIMD_BODY void move_body(const struct move_in *in, float *restrict effect, float *restrict change,
+                         double *restrict moved, double *restrict size)
 {
-    int64_t levels = levels_of(k->in, col);
-    float *own = effect + (int64_t)k->in->first[col] * WIDE,
-          *change = k->change + (int64_t)k->in->first[col] * WIDE;
+    double down[WIDE] = { 0 }, bend[WIDE] = { 0 }, mean[WIDE];
 
-    for (int c = 0; c < EFFECT_FITS; c++) {
-        double down = 0, bend = 0;
-        for (int64_t l = 0; l < levels; l++) {
-            down += k->down[l * WIDE + c];
-            bend += k->bend[l * WIDE + c];
+    for (int64_t l = 0; l < in->levels * WIDE; l += WIDE) {
+        for (int k = 0; k < WIDE; k++) {
+            down[k] += in->down[l + k];
+            bend[k] += in->bend[l + k];
         }
-        double mean = bend > 0 ? clamped(down / bend) : 0;
-        for (int64_t l = 0; l < levels; l++) {
-            double d = k->down[l * WIDE + c], b = k->bend[l * WIDE + c];
-            float *e = &own[l * WIDE + c];
-            double by = b > 0 ? clamped((d - mean * b - penalty * (double)*e) / (b + penalty)) : 0;
-            *e = (float)((double)*e + by);
-            change[l * WIDE + c] = (float)(by + mean);
+    }
+    for (int k = 0; k < WIDE; k++)
+        mean[k] = bend[k] > 0 ? clamped(down[k] / bend[k]) * in->moves[k] : 0;
+    for (int64_t l = 0; l < in->levels * WIDE; l += WIDE) {
+        for (int k = 0; k < WIDE; k++) {
+            double d = in->down[l + k], b = in->bend[l + k], e = (double)effect[l + k];
+            double by = clamped((d - mean[k] * b - in->penalty * e) / (b + in->penalty));
+            by = b > 0 ? by * in->moves[k] : 0;
+            e += by;
+            moved[k] += b * by * by;
+            size[k] += b * e * e;
+            effect[l + k] = (float)e;
+            change[l + k] = (float)(by + mean[k]);
+        }
+    }
+}
+SIMD_KERNEL_STATIC(move,
+                   (const struct move_in *in, float *restrict effect, float *restrict change,
+                    double *restrict moved, double *restrict size),
+                   (in, effect, change, moved, size))
+
+/* One column of a sweep. */
+static void column(struct level_effects *k, int col, double penalty)
+{
+    const struct effect_rows *in = &k->in;
+    int64_t first = in->first[col] * (int64_t)WIDE, levels = levels_of(in, col);
+    double *bend = in->is_logistic ? k->bend : k->bend + first;
+
+    memset(k->down, 0, (size_t)levels * WIDE * sizeof *k->down);
+    if (in->is_logistic)
+        memset(bend, 0, (size_t)levels * WIDE * sizeof *bend);
+    pass(k, col, bend);
+    const struct move_in by = { k->down, bend, k->moves, levels, penalty };
+    move(&by, k->effect + first, k->change, k->moved, k->size);
+}
+
+void level_effects_run(struct level_effects *k, double penalty, int sweeps)
+{
+    bool is_moving = true;
+
+    for (int c = 0; c < WIDE; c++)
+        k->moves[c] = c < EFFECT_FITS;
+    for (int s = 0; s < sweeps && is_moving; s++) {
+        memset(k->moved, 0, sizeof k->moved);
+        memset(k->size, 0, sizeof k->size);
+        for (int c = 0; c < k->in.cols; c++)
+            column(k, c, penalty);
+        is_moving = false;
+        for (int c = 0; c < EFFECT_FITS; c++) {
+            if (k->moved[c] <= STILL * k->size[c])
+                k->moves[c] = 0;
+            is_moving = is_moving || k->moves[c] > 0;
         }
     }
 }
 
-/* The target of a row as the fit that it is judged by would have it. */
-static double target_of(const struct work *k, int64_t i)
+double level_effects_gain(struct level_effects *k)
 {
-    int fit = k->in->part[i];
-
-    return k->in->is_logistic ? k->in->y[i] : (k->in->y[i] - k->mean[fit]) * k->unit[fit];
-}
-
-/* The square of the correlation of scores and targets, each row by the fit that has not seen it. */
-static double gain_of(const struct work *k)
-{
-    const struct effect_rows *in = k->in;
+    const struct effect_rows *in = &k->in;
     double n = 0, y = 0, yy = 0, s = 0, ss = 0, sy = 0;
 
+    pass(k, -1, NULL);
     for (int64_t i = 0; i < in->n; i++) {
-        double w = (double)in->weight[i], t = target_of(k, i),
-               score = (double)k->score[i * WIDE + in->part[i]];
+        int fit = in->part[i];
+        double w = (double)in->weight[i], score = (double)k->score[i * WIDE + fit], t = in->y[i];
+        if (!in->is_logistic) {
+            t = (t - k->mean[fit]) * k->unit[fit];
+            score += t;
+        }
         n += w;
         y += w * t;
         yy += w * t * t;
@@ -193,21 +273,46 @@ static double gain_of(const struct work *k)
     return both > 0 && own > 0 ? both * both / own : 0;
 }
 
-/* The mean and the spread of the rows that a fit sees. */
-static void units_take(struct work *k)
+const float *level_effects_all(const struct level_effects *k)
 {
-    const struct effect_rows *in = k->in;
+    return k->effect;
+}
 
-    for (int c = 0; c < EFFECT_FITS && !in->is_logistic; c++) {
-        double n = 0, sum = 0, squares = 0;
-        for (int64_t i = 0; i < in->n; i++) {
-            n += in->part[i] != c;
-            sum += in->part[i] != c ? in->y[i] : 0;
+/* Rows of a part, unweighted: how many, their mean, and the sum of squares about it. */
+struct moments {
+    double n, mean, squares;
+};
+
+static void moments_take(const struct effect_rows *in, struct moments of[PREP_PARTS])
+{
+    for (int64_t i = 0; i < in->n; i++) {
+        of[in->part[i]].n += 1;
+        of[in->part[i]].mean += in->y[i];
+    }
+    for (int p = 0; p < PREP_PARTS; p++)
+        of[p].mean /= of[p].n > 0 ? of[p].n : 1;
+    for (int64_t i = 0; i < in->n; i++) {
+        double off = in->y[i] - of[in->part[i]].mean;
+        of[in->part[i]].squares += off * off;
+    }
+}
+
+/* The mean and the spread of the rows that a fit sees. */
+static void units_take(struct level_effects *k)
+{
+    struct moments of[PREP_PARTS] = { { 0 } };
+
+    moments_take(&k->in, of);
+    for (int c = 0; c < EFFECT_FITS; c++) {
+        double n = 0, mean = 0, squares = 0;
+        for (int p = 0; p < PREP_PARTS; p++) {
+            n += p != c ? of[p].n : 0;
+            mean += p != c ? of[p].n * of[p].mean : 0;
         }
-        double mean = n > 0 ? sum / n : 0;
-        for (int64_t i = 0; i < in->n; i++) {
-            double off = in->part[i] != c ? in->y[i] - mean : 0;
-            squares += off * off;
+        mean /= n > 0 ? n : 1;
+        for (int p = 0; p < PREP_PARTS; p++) {
+            double off = of[p].mean - mean;
+            squares += p != c ? of[p].squares + of[p].n * off * off : 0;
         }
         double unit = n > 0 ? 1 / sqrt(squares / n) : 0;
         bool differs = isfinite(mean) && isfinite(unit);
@@ -216,48 +321,65 @@ static void units_take(struct work *k)
     }
 }
 
-static int work_init(struct work *k, const struct effect_rows *in, struct err *err)
+/* The scores where effects begin. */
+static void scores_take(struct level_effects *k, const float *start)
 {
-    int64_t most = 0;
+    const struct effect_rows *in = &k->in;
 
-    *k = (struct work){ .in = in, .before = -1 };
+    for (int64_t i = 0; i < in->n && !in->is_logistic; i++) {
+        for (int c = 0; c < WIDE; c++)
+            k->score[i * WIDE + c] = (float)((k->mean[c] - in->y[i]) * k->unit[c]);
+    }
+    for (int c = 0; c < in->cols && start; c++) {
+        int64_t first = in->first[c] * (int64_t)WIDE, n = levels_of(in, c) * WIDE;
+        for (int64_t l = 0; l < n; l++) {
+            k->effect[first + l] = start[first + l];
+            k->change[l] = start[first + l];
+        }
+        scores_add(k->score, rows_of(in, c, 0), in->n, k->change);
+    }
+}
+
+void level_effects_free(struct level_effects *k)
+{
+    if (!k)
+        return;
+    mem_try_free(k->effect);
+    mem_try_free(k->score);
+    mem_try_free(k->change);
+    mem_try_free(k->down);
+    mem_try_free(k->bend);
+    mem_free(k);
+}
+
+struct level_effects *level_effects_new(const struct effect_rows *in, const float *start,
+                                        struct err *err)
+{
+    struct level_effects *k = mem_zalloc(sizeof *k);
+    size_t most = 1;
+
+    *k = (struct level_effects){ .in = *in, .before = -1 };
     for (int c = 0; c < in->cols; c++)
-        most = MAX(most, levels_of(in, c));
-    k->score = mem_try_zalloc((size_t)in->n * WIDE * sizeof *k->score);
-    k->change = mem_try_zalloc((size_t)in->levels * WIDE * sizeof *k->change);
-    k->down = mem_try_alloc((size_t)most * WIDE * sizeof *k->down);
-    k->bend = mem_try_alloc((size_t)most * WIDE * sizeof *k->bend);
+        most = MAX(most, (size_t)levels_of(in, c));
+    size_t bends = in->is_logistic ? most : (size_t)in->levels;
+    k->effect = mem_try_zalloc((size_t)in->levels * WIDE * sizeof *k->effect);
+    k->score = mem_try_zalloc(((size_t)in->n + 1) * WIDE * sizeof *k->score);
+    k->change = mem_try_zalloc(most * WIDE * sizeof *k->change);
+    k->down = mem_try_alloc(most * WIDE * sizeof *k->down);
+    k->bend = mem_try_zalloc(bends * WIDE * sizeof *k->bend);
+    if (!k->effect || !k->score || !k->change || !k->down || !k->bend) {
+        err_set(err, ERR_NOMEM, "no memory for the effects of %lld levels", (long long)in->levels);
+        level_effects_free(k);
+        return NULL;
+    }
     for (int p = 0; p <= PREP_PARTS; p++) {
         for (int c = 0; c < EFFECT_FITS; c++)
             k->sees[p][c] = p == c ? 0.0f : 1.0f;
     }
-    units_take(k);
-    if (k->score && k->change && k->down && k->bend)
-        return 0;
-    return err_set(err, ERR_NOMEM, "no memory for the effects of %lld levels",
-                   (long long)in->levels);
-}
-
-int level_effects_fit(const struct effect_rows *in, double penalty, float *effect, double *gain,
-                      struct err *err)
-{
-    struct work k;
-    int rc = work_init(&k, in, err);
-
-    memset(effect, 0, (size_t)in->levels * WIDE * sizeof *effect);
-    for (int s = 0; s < in->sweeps && rc == 0; s++) {
-        for (int c = 0; c < in->cols; c++) {
-            pass(&k, c);
-            move(&k, c, penalty, effect);
-        }
+    if (!in->is_logistic) {
+        units_take(k);
+        bends_take(k);
     }
-    if (rc == 0 && gain) {
-        pass(&k, -1);
-        *gain = gain_of(&k);
-    }
-    mem_try_free(k.score);
-    mem_try_free(k.change);
-    mem_try_free(k.down);
-    mem_try_free(k.bend);
-    return rc;
+    scores_take(k, start);
+    return k;
 }

@@ -5,12 +5,13 @@
  * whatever their number: of a row's 0s and 1s only the places of the 1s are stored, one a column.
  * The mean of a level takes with it what the row's other levels do; its effect does not.
  *
- * One pass makes PREP_PARTS + 1 fits side by side: number p sees the rows of all other parts and is
- * for the rows of part p, the last sees all rows and is for every other row, as in level_means.h.
+ * PREP_PARTS + 1 fits are made side by side: number p sees the rows of all other parts and is for the
+ * rows of part p, the last sees all rows and is for every other row, as in level_means.h.
  *
  * The method: Newton's, one column after the other. The levels of a column do not share rows, so that
- * a column's step is a division for each level. All columns `sweeps` times, sums in the order of rows:
- * equal rows give equal bits on every machine. Called by step_effects.c. */
+ * a column's step is a division for each level. Each fit ends by itself when a sweep over all columns
+ * hardly moves its scores, so that no fit knows anything of another. Sums are in the order of rows:
+ * equal rows give equal bits on every machine. Called by effects_fit.c. */
 #ifndef ML_PREP_LEVEL_EFFECTS_H
 #define ML_PREP_LEVEL_EFFECTS_H
 
@@ -23,11 +24,12 @@ enum { EFFECT_FITS = PREP_PARTS + 1, EFFECT_WIDE = 8 };
 struct effect_rows {
     int64_t n;
     int cols;
-    /* [cols][n] places of levels in one list of all columns' levels, `levels` long */
-    const int32_t *place;
-    int64_t levels;
-    /* [cols] the first place of a column; the column after the last begins at `levels` */
+    /* [cols][n] levels of a column, from 0 */
+    const int32_t *level;
+    /* [cols] the first level of a column in one list of all columns' levels, `levels` long; the
+     * column after the last begins at `levels` */
     const int32_t *first;
+    int64_t levels;
     /* [n] 0 or 1 (is_logistic), or numbers: each fit then takes off the mean and the spread of the
      * rows that it sees, and its effects are in units of that spread */
     const double *y;
@@ -35,12 +37,22 @@ struct effect_rows {
     const float *weight;
     const uint8_t *part;
     bool is_logistic;
-    int sweeps;
 };
 
-/* effect: [levels][EFFECT_WIDE]. gain: the square of the correlation between the target and the
- * scores of rows by the fits that have not seen them, 0 where it is negative; NULL = not asked. */
-int level_effects_fit(const struct effect_rows *in, double penalty, float *effect, double *gain,
-                      struct err *err);
+struct level_effects;
+
+/* start: [levels][EFFECT_WIDE] effects to begin with, each from a fit that saw no other rows than the
+ * fit of its number may see; NULL = 0. NULL = no memory. The rows are borrowed, and their levels must
+ * not change. */
+struct level_effects *level_effects_new(const struct effect_rows *in, const float *start,
+                                        struct err *err);
+void level_effects_free(struct level_effects *k);
+/* Fits, from where the effects are: at most `sweeps` sweeps, and less where nothing moves. */
+void level_effects_run(struct level_effects *k, double penalty, int sweeps);
+/* The square of the correlation between the target and the scores of rows by the fits that have not
+ * seen them, 0 where it is negative. */
+double level_effects_gain(struct level_effects *k);
+/* [levels][EFFECT_WIDE]; the caller must not keep it beyond level_effects_free. */
+const float *level_effects_all(const struct level_effects *k);
 
 #endif

@@ -6,34 +6,24 @@
  * (prep.h, `like`), and it keeps the scores of a few folds for them: views of a fold that have the
  * same rows and targets ask for the same. Called through step.c. */
 #include "base/mem.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
+#include "ml/prep/kept_fits.h"
 #include "ml/prep/step.h"
 #include "ml/prep/step_column.h"
 #include "ml/text/score.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 /* CACHE: what all text columns of a table may keep so that views of folds need not read the texts
  * again. */
-enum { CACHE_BYTES = 64 << 20, MOST_LABEL = 100, MOST_KEPT = 16 };
-
-/* The scores of a fold, by what they are made of. */
-struct kept {
-    uint8_t of[SHA256_BYTES];
-    float *score;
-};
+enum { CACHE_BYTES = 64 << 20, MOST_LABEL = 100 };
 
 struct words_state {
     struct score score;
-    /* any thread may open a view */
-    pthread_mutex_t lock;
-    struct kept kept[MOST_KEPT];
-    int n_kept;
-    int64_t room; /* bytes that more of them may take */
+    /* the scores of folds; NULL where the state was loaded */
+    struct kept_fits *kept;
     bool is_list;
     /* [n_outputs] of the class; NULL where the target is a number or has two classes */
     char *label[SCORE_MOST_OUTPUTS];
@@ -48,10 +38,8 @@ static void state_free(struct prep_step *s)
         return;
     for (int o = 0; o < SCORE_MOST_OUTPUTS; o++)
         mem_free(t->label[o]);
-    for (int i = 0; i < t->n_kept; i++)
-        mem_try_free(t->kept[i].score);
+    kept_fits_free(t->kept);
     score_fini(&t->score);
-    pthread_mutex_destroy(&t->lock);
     mem_free(t);
 }
 
@@ -59,7 +47,6 @@ static struct words_state *state_new(struct prep_step *s)
 {
     struct words_state *t = mem_zalloc(sizeof *t);
 
-    CHECK(pthread_mutex_init(&t->lock, NULL) == 0);
     s->state = t;
     return t;
 }
@@ -125,71 +112,17 @@ static void labels_take(const struct prep_target *target, struct words_state *t)
     }
 }
 
-/* What the scores of a fold follow from, beside the state: the table, and of each used row its part,
- * target and weight. */
-static void fold_digest(const struct score_rows *in, uint8_t of[SHA256_BYTES])
-{
-    enum { BLOCK = 768 };
-    double block[BLOCK];
-    struct sha256 h;
-    int n = 0;
-
-    sha256_init(&h);
-    sha256_add(&h, &in->texts.levels, sizeof in->texts.levels);
-    for (int64_t i = 0; i < in->rows; i++) {
-        bool is_used = !in->use || in->use[i];
-        block[n++] = is_used ? in->part[i] : -1;
-        block[n++] = is_used ? in->y[i] : 0;
-        block[n++] = is_used && in->weight ? in->weight[i] : 1;
-        if (n < BLOCK && i + 1 < in->rows)
-            continue;
-        sha256_add(&h, block, (size_t)n * sizeof *block);
-        n = 0;
-    }
-    sha256_end(&h, of);
-}
-
-/* Whether the scores are known; then `out` has them. */
-static bool kept_find(struct words_state *t, const uint8_t of[SHA256_BYTES], size_t bytes,
-                      float *out)
-{
-    bool is_found = false;
-
-    pthread_mutex_lock(&t->lock);
-    for (int i = 0; i < t->n_kept && !is_found; i++) {
-        is_found = memcmp(t->kept[i].of, of, SHA256_BYTES) == 0;
-        if (is_found)
-            memcpy(out, t->kept[i].score, bytes);
-    }
-    pthread_mutex_unlock(&t->lock);
-    return is_found;
-}
-
-/* Keeps them where there is room. Two threads that made the same keep them twice. */
-static void kept_add(struct words_state *t, const uint8_t of[SHA256_BYTES], size_t bytes,
-                     const float *score)
-{
-    pthread_mutex_lock(&t->lock);
-    float *copy = t->n_kept < MOST_KEPT && (int64_t)bytes <= t->room ? mem_try_alloc(bytes) : NULL;
-    if (copy) {
-        memcpy(copy, score, bytes);
-        memcpy(t->kept[t->n_kept].of, of, SHA256_BYTES);
-        t->kept[t->n_kept++].score = copy;
-        t->room -= (int64_t)bytes;
-    }
-    pthread_mutex_unlock(&t->lock);
-}
-
 /* Keeps the scores of the rows that the step was fitted on: a view of them comes next. */
-static void first_keep(const struct score_rows *rows, struct words_state *t)
+static void first_keep(const struct score_rows *rows, const struct prep_spec *spec,
+                       struct words_state *t)
 {
     size_t scores = (size_t)rows->texts.n_levels * (size_t)(t->score.n_outputs * (PREP_PARTS + 1));
     uint8_t of[SHA256_BYTES];
 
     if (!t->score.first)
         return;
-    fold_digest(rows, of);
-    kept_add(t, of, scores * sizeof *t->score.first, t->score.first);
+    kept_fits_digest(rows->texts.levels, rows->rows, spec->target, spec->use, of);
+    kept_fits_add(t->kept, of, scores * sizeof *t->score.first, t->score.first);
     mem_try_free(t->score.first);
     t->score.first = NULL;
 }
@@ -214,10 +147,10 @@ static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
         rows.texts = step_texts_read(in);
     int rc = score_fit(sep, &rows, cache_share(spec->frame), &t->score, err);
     s->n_parts = t->score.n_outputs;
-    t->room = cache_share(spec->frame) / 4;
     if (rc == 1) {
+        t->kept = kept_fits_new(cache_share(spec->frame) / 4);
         labels_take(spec->target, t);
-        first_keep(&rows, t);
+        first_keep(&rows, spec, t);
     }
     mem_try_free(code);
     if (rc != 1)
@@ -233,17 +166,20 @@ struct words_open {
     float *score;
 };
 
-static int score_of_fold(struct words_state *t, const struct score_rows *rows, size_t bytes,
-                         float *out, struct err *err)
+static int score_of_fold(const struct words_state *t, const struct score_rows *rows,
+                         const struct prep_fold *fold, size_t bytes, float *out, struct err *err)
 {
     uint8_t of[SHA256_BYTES];
 
-    fold_digest(rows, of);
-    if (kept_find(t, of, bytes, out))
-        return 0;
+    if (t->kept) {
+        kept_fits_digest(rows->texts.levels, rows->rows, fold->target, fold->train, of);
+        if (kept_fits_find(t->kept, of, bytes, out))
+            return 0;
+    }
     if (score_fold(&t->score, rows, out, err) < 0)
         return -1;
-    kept_add(t, of, bytes, out);
+    if (t->kept)
+        kept_fits_add(t->kept, of, bytes, out);
     return 0;
 }
 
@@ -266,7 +202,7 @@ static int open_score(const struct step_view *v, struct words_open *o, struct er
     if (!code)
         return -1;
     const struct score_rows rows = rows_of(v->view->frame, col, code, fold->target, fold->train);
-    int rc = score_of_fold(t, &rows, scores * sizeof *o->score, o->score, err);
+    int rc = score_of_fold(t, &rows, fold, scores * sizeof *o->score, o->score, err);
     mem_try_free(code);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* test_steps_effects.c - effects of levels, fitted together: they are those of a ridge regression, no fit sees the rows that
- * it is for, all instruction sets give the same bits; the step finds codes whose effects add up, tells nothing of noise, gives
- * new levels no effect, leads back to its column, and its bytes come back. */
+ * it is for, fits that begin with other effects end in the same place, all instruction sets give the same bits; the step finds
+ * codes whose effects add up, tells nothing of noise, gives new levels no effect, leads back to its column, and its bytes come
+ * back. */
 #include "tests/ml/csv_rig.h"
 #include "tests/ml/prep_rig.h"
 
@@ -17,10 +18,10 @@
 
 /* ---- the fit ---- */
 
-enum { N = 600, COLS = 3, OF_EACH = 6, LEVELS = COLS * OF_EACH };
+enum { N = 600, COLS = 3, OF_EACH = 6, LEVELS = COLS * OF_EACH, SWEEPS = 8 };
 
 struct rows {
-    int32_t place[COLS * N], first[COLS];
+    int32_t level[COLS * N], first[COLS];
     float weight[N];
     double y[N];
     uint8_t part[N];
@@ -39,7 +40,7 @@ static struct rows *rows_new(bool is_logistic)
         double score = 0;
         for (int c = 0; c < COLS; c++) {
             int l = (int)rng_below(&rng, OF_EACH);
-            r->place[c * N + i] = r->first[c] + l;
+            r->level[c * N + i] = l;
             score += sin(5.0 * l + c);
         }
         score += rng_normal(&rng);
@@ -49,23 +50,33 @@ static struct rows *rows_new(bool is_logistic)
     }
     r->in = (struct effect_rows){ .n = N,
                                   .cols = COLS,
-                                  .place = r->place,
+                                  .level = r->level,
                                   .levels = LEVELS,
                                   .first = r->first,
                                   .y = r->y,
                                   .weight = r->weight,
                                   .part = r->part,
-                                  .is_logistic = is_logistic,
-                                  .sweeps = 8 };
+                                  .is_logistic = is_logistic };
     return r;
+}
+
+static int place_of(const struct rows *r, int row, int col)
+{
+    return r->first[col] + r->level[col * N + row];
 }
 
 static void effects_of(const struct rows *r, double penalty, float *out, double *gain)
 {
     struct err err = { 0 };
 
-    if (level_effects_fit(&r->in, penalty, out, gain, &err) < 0)
+    struct level_effects *k = level_effects_new(&r->in, NULL, &err);
+    if (!k)
         fail_msg("%s", err.text);
+    level_effects_run(k, penalty, SWEEPS);
+    if (gain)
+        *gain = level_effects_gain(k);
+    memcpy(out, level_effects_all(k), LEVELS * EFFECT_WIDE * sizeof *out);
+    level_effects_free(k);
 }
 
 /* Numbers less the mean of the rows that the fit sees, in units of their spread; classes as they are. */
@@ -92,8 +103,8 @@ static void row_add(const struct rows *r, int i, double g, double h, struct sums
 {
     s->all += g;
     for (int c = 0; c < COLS; c++) {
-        s->slope[r->place[c * N + i]] += g;
-        s->bend[r->place[c * N + i]] += h;
+        s->slope[place_of(r, i, c)] += g;
+        s->bend[place_of(r, i, c)] += h;
     }
 }
 
@@ -108,7 +119,7 @@ static void sums_of(const struct rows *r, int fit, const float *e, double mean, 
         if (r->part[i] == fit)
             continue;
         for (int c = 0; c < COLS; c++)
-            score += (double)e[r->place[c * N + i] * EFFECT_WIDE + fit];
+            score += (double)e[place_of(r, i, c) * EFFECT_WIDE + fit];
         double p = r->in.is_logistic ? 1 / (1 + exp(-score)) : score;
         row_add(r, i, w * (y[i] - p), w * (r->in.is_logistic ? p * (1 - p) : 1), s);
     }
@@ -188,6 +199,41 @@ static void gain_is_that_of_rows_not_seen(void **state)
     effects_of(r, 1, e, &noise);
     assert_true(noise < 0.02);
     mem_free(r);
+}
+
+/* From the effects of a stronger penalty, in the same fit or in one that begins with them, a fit comes to where it comes alone. */
+static void fits_that_begin_with_others_end_in_the_same_place(void **state)
+{
+    float alone[LEVELS * EFFECT_WIDE];
+
+    (void)state;
+    for (int is_logistic = 0; is_logistic < 2; is_logistic++) {
+        struct rows *r = rows_new(is_logistic);
+        struct err err = { 0 };
+        double want = 0;
+        effects_of(r, 1, alone, &want);
+        struct level_effects *path = level_effects_new(&r->in, NULL, &err);
+        assert_non_null(path);
+        level_effects_run(path, 30, SWEEPS);
+        struct level_effects *next = level_effects_new(&r->in, level_effects_all(path), &err);
+        assert_non_null(next);
+        /* what is asked in between changes nothing */
+        assert_true(level_effects_gain(path) < want);
+        level_effects_run(path, 1, SWEEPS);
+        level_effects_run(next, 1, SWEEPS);
+        assert_true(fabs(level_effects_gain(path) - want) < 0.005);
+        assert_true(fabs(level_effects_gain(next) - want) < 0.005);
+        for (int l = 0; l < LEVELS; l++) {
+            for (int fit = 0; fit < EFFECT_FITS; fit++) {
+                int at = l * EFFECT_WIDE + fit;
+                assert_true(fabsf(level_effects_all(path)[at] - alone[at]) < 0.05f);
+                assert_true(fabsf(level_effects_all(next)[at] - alone[at]) < 0.05f);
+            }
+        }
+        level_effects_free(path);
+        level_effects_free(next);
+        mem_free(r);
+    }
 }
 
 static void instruction_sets_agree(void **state)
@@ -443,6 +489,7 @@ int main(void)
         cmocka_unit_test(fits_are_the_minimum_of_what_they_say),
         cmocka_unit_test(no_fit_sees_the_rows_that_it_is_for),
         cmocka_unit_test(gain_is_that_of_rows_not_seen),
+        cmocka_unit_test(fits_that_begin_with_others_end_in_the_same_place),
         cmocka_unit_test(instruction_sets_agree),
         cmocka_unit_test(effects_of_codes_are_found),
         cmocka_unit_test(several_classes_have_an_effect_each),
