@@ -171,7 +171,7 @@ int ridge_fit(const struct ridge *in, float *w, struct err *err)
         back(&k);
         slope(&k);
         direction(&k);
-        for (int i = 0; i < RIDGE_STEPS; i++)
+        for (int i = 0; i < in->steps; i++)
             step(&k);
         for (int64_t j = 0; in->trust && j < in->x->cols * (int64_t)in->wide; j++)
             w[j] *= in->trust[j];

@@ -2,6 +2,7 @@
  * depends on the distinct texts. Then a block of SPARSE_WIDE fits runs at once: the outputs times
  * the sets of parts that a fit sees. */
 #include "base/mem.h"
+#include "ml/text/ridge.h"
 #include "ml/text/score_private.h"
 
 #include <math.h>
@@ -26,12 +27,12 @@ static const double lambdas[LAMBDAS] = { 0.3, 1, 3, 12, 50 };
 /* Adds, for each penalty, by how much the fits on other parts, each scaled as suits best, lower the
  * sum of squares of the rows they have not seen. What follows the scores does not mind their scale,
  * and a large penalty makes them small but may order the rows best. */
-static int gains_of(const struct score_cells *c, int output, double doubt, double gain[LAMBDAS],
-                    struct err *err)
+static int gains_of(const struct score_cells *c, int output, double doubt, int steps,
+                    double gain[LAMBDAS], struct err *err)
 {
     int64_t texts = c->corpus->x.rows;
     int parts = MIN(c->parts, TRY_PARTS);
-    struct score_block b = { .n = LAMBDAS * parts };
+    struct score_block b = { .n = LAMBDAS * parts, .steps = steps };
     double along[LAMBDAS] = { 0 }, length[LAMBDAS] = { 0 };
     float *out = mem_try_alloc((size_t)texts * WIDE * sizeof *out);
     int wide = WIDE;
@@ -62,14 +63,14 @@ static int gains_of(const struct score_cells *c, int output, double doubt, doubl
     return 0;
 }
 
-/* Sets the penalty and the gain, as a share of the target's squares. */
-static int choose_lambda(const struct score_cells *c, struct score *s, struct err *err)
+/* Sets the penalty and the gain, as a share of the target's squares, by fits of so many steps. */
+static int choose_lambda(const struct score_cells *c, int steps, struct score *s, struct err *err)
 {
     double gain[LAMBDAS] = { 0 }, all = 0, seen = 0, rows = 0;
     int best = 0;
 
     for (int o = 0; o < s->n_outputs; o++) {
-        if (gains_of(c, o, s->doubt, gain, err) < 0)
+        if (gains_of(c, o, s->doubt, steps, gain, err) < 0)
             return -1;
         all += c->squares[o];
     }
@@ -127,7 +128,7 @@ static int try_rule(const struct words_rule *rule, const struct score_rows *in, 
         return 0;
     s->doubt = 0;
     if (score_cells_make(s, in, &out->corpus, &out->cells, err) < 0 ||
-        choose_lambda(&out->cells, s, err) < 0) {
+        choose_lambda(&out->cells, RIDGE_STEPS, s, err) < 0) {
         tried_fini(out);
         return -1;
     }
@@ -135,8 +136,8 @@ static int try_rule(const struct words_rule *rule, const struct score_rows *in, 
     return 0;
 }
 
-/* How far words are doubted: what gains most with the rule chosen, which gains `best` without
- * doubt. */
+/* How far words are doubted with the rule chosen, which gains `best` without doubt: further, as long as
+ * that gains more. */
 static int choose_doubt(const struct tried *t, double best, struct score *s, struct err *err)
 {
     static const double doubts[] = { 1, 2, 4 };
@@ -144,12 +145,12 @@ static int choose_doubt(const struct tried *t, double best, struct score *s, str
 
     for (size_t k = 0; k < ARRAY_LEN(doubts) && t->bag.n_kept > 0; k++) {
         s->doubt = doubts[k];
-        if (choose_lambda(&t->cells, s, err) < 0)
+        if (choose_lambda(&t->cells, RIDGE_DOUBT_STEPS, s, err) < 0)
             return -1;
-        if (s->gain > best) {
-            best = s->gain;
-            chosen = doubts[k];
-        }
+        if (s->gain <= best)
+            break;
+        best = s->gain;
+        chosen = doubts[k];
     }
     s->doubt = chosen;
     return 0;
@@ -275,7 +276,7 @@ static int fit_all(const struct score_rows *in, const struct score_cells *c, int
                    struct score *s, struct err *err)
 {
     size_t scores = (size_t)in->texts.n_levels * (size_t)(s->n_outputs * (in->parts + 1));
-    struct score_block b = { .n = s->n_outputs };
+    struct score_block b = { .n = s->n_outputs, .steps = RIDGE_STEPS };
 
     s->w = mem_array((size_t)s->bag.n_kept * (size_t)s->n_outputs, sizeof *s->w);
     if (c->corpus->x.rows == in->texts.n_levels &&
@@ -330,7 +331,7 @@ static int fit_rest(const struct words_rule *rule, const struct score_rows *in, 
         return 0;
     }
     if (score_cells_make(s, in, &corpus, &cells, err) == 0) {
-        rc = choose_lambda(&cells, s, err);
+        rc = choose_lambda(&cells, RIDGE_STEPS, s, err);
         if (rc == 0 && s->gain > chance_of(&cells))
             rc = fit_all(in, &cells, cache_bytes, s, err) < 0 ? -1 : 1;
         score_cells_fini(&cells);

@@ -220,6 +220,7 @@ int score_block_fit(const struct score_cells *c, struct score_block *b, struct e
         struct ridge in = { .x = &c->corpus->x,
                             .columns = c->columns.start ? &c->columns : NULL,
                             .wide = b->wide,
+                            .steps = b->steps,
                             .weight = r.weight,
                             .sum = r.sum,
                             .trust = r.trust };

@@ -1,5 +1,6 @@
 /* score_fold.c - the scores of texts, by the fit on all training rows or by the fits of one fold. */
 #include "base/mem.h"
+#include "ml/text/ridge.h"
 #include "ml/text/score_private.h"
 
 #include <math.h>
@@ -84,7 +85,7 @@ int score_fold_block(const struct score *s, const struct score_rows *in,
 {
     int fits = in->parts + 1;
 
-    *b = (struct score_block){ .n = n * fits };
+    *b = (struct score_block){ .n = n * fits, .steps = RIDGE_STEPS };
     for (int k = 0; k < b->n; k++)
         b->fit[k] = (struct score_one){ first + k / fits, k % fits - 1, s->lambda, s->doubt };
     if (score_block_fit(c, b, err) < 0)

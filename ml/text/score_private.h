@@ -36,6 +36,7 @@ struct score_one {
 struct score_block {
     struct score_one fit[SPARSE_WIDE];
     int n;
+    int steps;                /* of each (ridge.h) */
     int wide;                 /* room for n fits: SPARSE_WIDE or SPARSE_HALF */
     double base[SPARSE_WIDE]; /* mean of the target in the rows of the fit */
     float *w;                 /* [kept][wide]; mem_try_free */
