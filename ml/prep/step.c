@@ -45,12 +45,14 @@ const struct step_ops *step_find(const char *word)
     return NULL;
 }
 
-/* Whether the configuration wants this step (CHOICE TEXT): what says something about the target, or
- * what does not, of texts and lists. */
+/* Whether the configuration wants this step: effects of levels (CHOICE EFFECTS); of texts and lists what
+ * says something about the target, or what does not (CHOICE TEXT). */
 static bool is_chosen(const struct prep_spec *spec, const struct step_ops *ops)
 {
     int text = spec->choice.of[PREP_OF_TEXT];
 
+    if (ops == &step_effects)
+        return spec->choice.of[PREP_OF_EFFECTS] != EFFECTS_OFF;
     if (ops == &step_words)
         return text != TEXT_TOPICS;
     return text != TEXT_SCORES || (ops != &step_text && ops != &step_items);
@@ -78,7 +80,7 @@ static bool is_of_quantities(const struct step_ops *ops)
     return ops == &step_pair || ops == &step_rotate;
 }
 
-/* The choice leaves the steps of quantities, or all others, as the data suggest them. */
+/* The choice leaves the steps of quantities, or all others that it wants, as the data suggest them. */
 static bool are_suggested(const struct prep_choice *c, bool of_quantities)
 {
     /* columns of codes are no quantities */
@@ -86,7 +88,7 @@ static bool are_suggested(const struct prep_choice *c, bool of_quantities)
         return c->of[PREP_OF_PAIRS] == 0 && c->of[PREP_OF_CODES] == 0 &&
                c->of[PREP_OF_LEVELS] != LEVELS_PLAIN;
     return c->of[PREP_OF_LEVELS] == 0 && c->of[PREP_OF_FEW_LEVELS] == 0 &&
-           c->of[PREP_OF_CODES] == 0 && c->of[PREP_OF_EFFECTS] == 0 && c->of[PREP_OF_TEXT] == 0;
+           c->of[PREP_OF_CODES] == 0;
 }
 
 static void step_share(const struct prep_spec *spec, struct prep *p, const struct prep_step *from)
@@ -106,7 +108,8 @@ static bool steps_share(const struct prep_spec *spec, struct prep *p, bool of_qu
     if (!spec->like || !are_suggested(&spec->choice, of_quantities))
         return false;
     for (int i = 0; i < spec->like->n_steps; i++) {
-        if (is_of_quantities(spec->like->steps[i].ops) == of_quantities)
+        const struct step_ops *ops = spec->like->steps[i].ops;
+        if (is_of_quantities(ops) == of_quantities && is_chosen(spec, ops))
             step_share(spec, p, &spec->like->steps[i]);
     }
     return true;
@@ -401,7 +404,7 @@ static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err 
     }
     mem_free(has_means);
     bool is_worth = is_named || (shown >= 2 && most > STEP_BINNED_LEVELS);
-    if (is_worth && in.n_cols >= 2 && spec->choice.of[PREP_OF_EFFECTS] != EFFECTS_OFF)
+    if (is_worth && in.n_cols >= 2)
         rc = step_put(&in, p, &step_effects, err);
     return rc;
 }
