@@ -32,6 +32,7 @@ void effects_free(struct effects_state *t)
     level_state_free(t->target);
     mem_try_free(t->value);
     kept_fits_free(t->kept);
+    mem_try_free(t->level);
     mem_free(t);
 }
 

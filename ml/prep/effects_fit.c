@@ -16,6 +16,9 @@ enum { MOST_ENTRIES = 2 << 20, TRY_ENTRIES = 1 << 18 };
  * table scored .792 in place of .801 (AUC), because a column of names was not found. */
 enum { SWEEPS = 8 };
 
+/* Levels of a table that are kept. */
+enum { MOST_KEPT_LEVELS = 1 << 20 };
+
 /* Effects of at most so many levels of all outputs are kept for a trial's next fit to begin with. */
 enum { MOST_START = 1 << 20 };
 
@@ -61,6 +64,21 @@ static bool is_used(const struct effects_in *in, int64_t row)
     return !in->use || in->use[row];
 }
 
+void effects_levels_keep(const struct effects_in *in, struct effects_state *t)
+{
+    int64_t rows = in->frame->rows;
+
+    if (rows * t->n_cols > MOST_KEPT_LEVELS)
+        return;
+    t->level = mem_try_alloc((size_t)(rows * t->n_cols + 1) * sizeof *t->level);
+    t->level_frame = in->frame;
+    for (int c = 0; c < t->n_cols && t->level; c++) {
+        for (int64_t from = 0; from < rows; from += PREP_BLOCK)
+            reader_read(&in->readers[c], from, MIN(rows - from, PREP_BLOCK),
+                        t->level + c * rows + from);
+    }
+}
+
 /* The used rows, or of more than fit into `entries` so many at equal distances. */
 static void rows_pick(const struct effects_in *in, int64_t used, int64_t most, struct picked *p)
 {
@@ -79,9 +97,14 @@ static void rows_pick(const struct effects_in *in, int64_t used, int64_t most, s
 /* The levels of the picked rows in one column. */
 static void column_read(const struct effects_in *in, int col, struct picked *p)
 {
+    const int32_t *known = in->state->level && in->state->level_frame == in->frame
+                               ? in->state->level + col * in->frame->rows
+                               : NULL;
     int32_t level[PREP_BLOCK], *out = p->level + col * p->rows.n;
     int64_t at = 0;
 
+    for (; known && at < p->rows.n; at++)
+        out[at] = known[p->row[at]];
     for (int64_t from = 0; from < in->frame->rows && at < p->rows.n; from += PREP_BLOCK) {
         int64_t n = MIN(in->frame->rows - from, PREP_BLOCK);
         if (p->row[at] >= from + n)

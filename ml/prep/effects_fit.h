@@ -22,6 +22,8 @@ struct effects_in {
     const uint8_t *use;
 };
 
+/* Keeps the levels of the table in the state where they are few enough; its columns are chosen. */
+void effects_levels_keep(const struct effects_in *in, struct effects_state *t);
 /* All outputs by all fits: [outputs][shown_levels][EFFECT_FITS], mem_try_free; NULL = no memory. */
 float *effects_fits(const struct effects_in *in, struct err *err);
 

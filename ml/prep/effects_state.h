@@ -44,6 +44,10 @@ struct effects_state {
     float *value;
     /* effects_fits of folds; NULL where the state was loaded */
     struct kept_fits *kept;
+    /* [n_cols][rows] the levels of the table that the state was fitted to, whose folds ask for them
+     * next; NULL = they are read */
+    int32_t *level;
+    const struct frame *level_frame;
 };
 
 /* Sets first and shown_at, and the counts of levels. */

@@ -41,22 +41,25 @@ void kept_fits_free(struct kept_fits *k)
 void kept_fits_digest(const void *table, int64_t rows, const struct prep_target *target,
                       const uint8_t *use, uint8_t of[SHA256_BYTES])
 {
-    enum { BLOCK = 768 };
-    double block[BLOCK];
+    enum { BLOCK = 512 };
+    double y[BLOCK], weight[BLOCK];
+    uint8_t part[BLOCK];
     struct sha256 h;
-    int n = 0;
 
     sha256_init(&h);
     sha256_add(&h, &table, sizeof table);
-    for (int64_t i = 0; i < rows; i++) {
-        bool is_used = !use || use[i];
-        block[n++] = is_used ? target->part[i] : -1;
-        block[n++] = is_used ? target->y[i] : 0;
-        block[n++] = is_used && target->weight ? target->weight[i] : 1;
-        if (n < BLOCK && i + 1 < rows)
-            continue;
-        sha256_add(&h, block, (size_t)n * sizeof *block);
-        n = 0;
+    for (int64_t from = 0; from < rows; from += BLOCK) {
+        int n = (int)MIN(BLOCK, rows - from);
+        for (int i = 0; i < n; i++) {
+            bool is_used = !use || use[from + i];
+            part[i] = is_used ? target->part[from + i] : UINT8_MAX;
+            y[i] = is_used ? target->y[from + i] : 0;
+            weight[i] = is_used && target->weight ? target->weight[from + i] : 1;
+        }
+        sha256_add(&h, part, (size_t)n);
+        sha256_add(&h, y, (size_t)n * sizeof *y);
+        if (target->weight)
+            sha256_add(&h, weight, (size_t)n * sizeof *weight);
     }
     sha256_end(&h, of);
 }

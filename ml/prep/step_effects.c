@@ -195,6 +195,7 @@ static int value_take(const struct effects_in *in, struct effects_state *t, stru
     size_t n = (size_t)(t->target->n_means * t->shown_levels);
 
     t->kept = kept_fits_new(KEPT_BYTES);
+    effects_levels_keep(in, t);
     float *fits = fits_of_fold(in, err);
     if (!fits)
         return -1;
