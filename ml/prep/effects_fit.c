@@ -224,7 +224,7 @@ float *effects_fits(const struct effects_in *in, struct err *err)
             continue;
         struct level_effects *k = level_effects_new(&p.rows, NULL, err);
         if (k) {
-            level_effects_run(k, t->penalty, SWEEPS);
+            level_effects_run(k, t->penalty, SWEEPS, EFFECT_STILL);
             shown_take(t, o, level_effects_all(k), out);
         }
         rc = k ? 0 : -1;
@@ -330,7 +330,7 @@ int effects_trial_penalties(struct effects_trial *t, const double *penalty, int 
         struct level_effects *k = level_effects_new(&t->p.rows, NULL, err);
         bool is_better = k != NULL;
         for (int i = 0; i < n && is_better; i++) {
-            level_effects_run(k, penalty[i], SWEEPS);
+            level_effects_run(k, penalty[i], SWEEPS, EFFECT_STILL);
             double own = level_effects_gain(k);
             gain[i] += own;
             is_better = outputs > 1 || i == 0 || own > gain[i - 1];
@@ -367,7 +367,8 @@ int effects_trial_column(struct effects_trial *t, int col, double *gain, struct 
 
     *gain = 0;
     layout_take(s, &t->p);
-    column_read(&t->in, col, &t->p);
+    if (col >= 0)
+        column_read(&t->in, col, &t->p);
     end_room(t);
     for (int o = 0; o < s->target->n_means; o++) {
         if (!targets_take(&t->in, o, t->is_regression, &t->p))
@@ -377,7 +378,7 @@ int effects_trial_column(struct effects_trial *t, int col, double *gain, struct 
         mem_try_free(start);
         if (!k)
             return -1;
-        level_effects_run(k, s->penalty, SWEEPS);
+        level_effects_run(k, s->penalty, SWEEPS, EFFECT_EXACT);
         *gain += level_effects_gain(k);
         end_take(t, o, k);
         level_effects_free(k);

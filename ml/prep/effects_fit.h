@@ -38,8 +38,8 @@ int64_t effects_trial_rows(const struct effects_trial *t);
  * penalty that gains less than the one before; what follows counts as 0. */
 int effects_trial_penalties(struct effects_trial *t, const double *penalty, int n, double *gain,
                             struct err *err);
-/* Column `col` of the state has other levels now, and effects_layout knows. The same gain with the
- * state's penalty. The column keeps them (effects_trial_keep), or the state has its levels of before
+/* Column `col` of the state has other levels now, and effects_layout knows; -1 = none has. The gain with
+ * the state's penalty, to within less than a row, to be compared with that of other columns. The column keeps them (effects_trial_keep), or the state has its levels of before
  * again (effects_trial_back). */
 int effects_trial_column(struct effects_trial *t, int col, double *gain, struct err *err);
 void effects_trial_keep(struct effects_trial *t);

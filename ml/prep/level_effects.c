@@ -16,9 +16,6 @@ enum { WIDE = EFFECT_WIDE, BLOCK = 512 };
 /* No step moves an effect or the mean by more, in units of the score. */
 #define LONGEST 3.0
 
-/* A fit ends when a sweep moves its scores by less than this part of their spread, squared. */
-#define STILL 4e-4
-
 /* The numbers of one row or level, wherever they stand; as vectors, because the compiler takes loops of
  * eight apart before it looks for them. */
 typedef float eight __attribute__((vector_size(4 * WIDE), aligned(4), may_alias));
@@ -229,7 +226,7 @@ static void column(struct level_effects *k, int col, double penalty)
     move(&by, k->effect + first, k->change, k->moved, k->size);
 }
 
-void level_effects_run(struct level_effects *k, double penalty, int sweeps)
+void level_effects_run(struct level_effects *k, double penalty, int sweeps, double still)
 {
     bool is_moving = true;
 
@@ -242,7 +239,7 @@ void level_effects_run(struct level_effects *k, double penalty, int sweeps)
             column(k, c, penalty);
         is_moving = false;
         for (int c = 0; c < EFFECT_FITS; c++) {
-            if (k->moved[c] <= STILL * k->size[c])
+            if (k->moved[c] <= still * k->size[c])
                 k->moves[c] = 0;
             is_moving = is_moving || k->moves[c] > 0;
         }

@@ -47,8 +47,12 @@ struct level_effects;
 struct level_effects *level_effects_new(const struct effect_rows *in, const float *start,
                                         struct err *err);
 void level_effects_free(struct level_effects *k);
-/* Fits, from where the effects are: at most `sweeps` sweeps, and less where nothing moves. */
-void level_effects_run(struct level_effects *k, double penalty, int sweeps);
+/* Fits, from where the effects are: at most `sweeps` sweeps. A fit ends when a sweep moves its scores by
+ * less than this part of their spread, squared: EFFECT_STILL, or EFFECT_EXACT where gains are compared,
+ * because a few rows more or less decide there. */
+#define EFFECT_STILL 4e-4
+#define EFFECT_EXACT 1e-5
+void level_effects_run(struct level_effects *k, double penalty, int sweeps, double still);
 /* The square of the correlation between the target and the scores of rows by the fits that have not
  * seen them, 0 where it is negative. */
 double level_effects_gain(struct level_effects *k);

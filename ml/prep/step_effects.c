@@ -234,14 +234,23 @@ static int code_try(struct effects_trial *trial, struct effects_state *t,
     return rc;
 }
 
+/* What the columns gain as they are, as exactly as what it is compared with. */
+static int columns_gain(struct effects_trial *trial, double *gain, struct err *err)
+{
+    if (effects_trial_column(trial, -1, gain, err) < 0)
+        return -1;
+    effects_trial_keep(trial);
+    return 0;
+}
+
 /* Beside columns that are names for certain, a quantity of many whole numbers is tried as one, too:
  * the fits gain more of the rows that they have not seen where each number has an effect of its own
- * than where neighbours share one. gain: of the fits so far. */
+ * than where neighbours share one. */
 static int codes_try(const struct step_fit *step, struct effects_trial *trial,
-                     struct effects_state *t, struct effects_reader *readers, double gain,
-                     struct err *err)
+                     struct effects_state *t, struct effects_reader *readers, struct err *err)
 {
     int names = 0, tried = 0;
+    double gain = 0;
 
     for (int k = 0; k < t->n_cols; k++)
         names += t->col[k].kind == EFFECT_CODES;
@@ -255,8 +264,10 @@ static int codes_try(const struct step_fit *step, struct effects_trial *trial,
             continue;
         }
         readers[k].rows.n_levels = n;
-        tried++;
-        if (code_try(trial, t, &readers[k], value, &gain, err) < 0)
+        int rc = tried++ == 0 ? columns_gain(trial, &gain, err) : 0;
+        if (rc < 0)
+            mem_try_free(value);
+        if (rc < 0 || code_try(trial, t, &readers[k], value, &gain, err) < 0)
             return -1;
     }
     return 0;
@@ -270,7 +281,7 @@ static int state_choose(const struct step_fit *in, const struct effects_in *fit,
     double gain = 0;
     int rc = trial ? penalty_choose(trial, t, &gain, err) : -1;
 
-    if (rc == 1 && codes_try(in, trial, t, readers, gain, err) < 0)
+    if (rc == 1 && codes_try(in, trial, t, readers, err) < 0)
         rc = -1;
     effects_trial_free(trial);
     return rc;

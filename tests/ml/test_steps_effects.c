@@ -72,7 +72,7 @@ static void effects_of(const struct rows *r, double penalty, float *out, double 
     struct level_effects *k = level_effects_new(&r->in, NULL, &err);
     if (!k)
         fail_msg("%s", err.text);
-    level_effects_run(k, penalty, SWEEPS);
+    level_effects_run(k, penalty, SWEEPS, EFFECT_STILL);
     if (gain)
         *gain = level_effects_gain(k);
     memcpy(out, level_effects_all(k), LEVELS * EFFECT_WIDE * sizeof *out);
@@ -214,13 +214,13 @@ static void fits_that_begin_with_others_end_in_the_same_place(void **state)
         effects_of(r, 1, alone, &want);
         struct level_effects *path = level_effects_new(&r->in, NULL, &err);
         assert_non_null(path);
-        level_effects_run(path, 30, SWEEPS);
+        level_effects_run(path, 30, SWEEPS, EFFECT_STILL);
         struct level_effects *next = level_effects_new(&r->in, level_effects_all(path), &err);
         assert_non_null(next);
         /* what is asked in between changes nothing */
         assert_true(level_effects_gain(path) < want);
-        level_effects_run(path, 1, SWEEPS);
-        level_effects_run(next, 1, SWEEPS);
+        level_effects_run(path, 1, SWEEPS, EFFECT_STILL);
+        level_effects_run(next, 1, SWEEPS, EFFECT_STILL);
         assert_true(fabs(level_effects_gain(path) - want) < 0.005);
         assert_true(fabs(level_effects_gain(next) - want) < 0.005);
         for (int l = 0; l < LEVELS; l++) {
