@@ -1,5 +1,5 @@
 #!/bin/bash
-# An ensemble from `assay fit` to the last command that reads it: it ships where it is better, says the score that it has on
+# An ensemble from `assay fit` to the last command that reads it: it ships where it is better, or rows are too few to tell, says the score that it has on
 # test rows, is one file with its members, is the same again after kill -9 of a worker and of the controller, and can be
 # turned off and limited.
 # shellcheck source=tests/e2e/lib.sh
@@ -8,8 +8,11 @@ export TMPDIR=$WORK/tmp
 mkdir -p "$TMPDIR"
 
 # Straight lines and steps: neither linear models nor trees are right alone.
-awk 'BEGIN { srand(4); print "a,b,c,y"; for (i = 0; i < 900; i++) { a = rand(); b = rand(); c = rand()
-    print a "," b "," c "," 4 * a + 3 * (b > .5) + 2 * (c > .3) * (b < .2) + rand() } }' >all.csv
+table() { # rows
+    awk -v n="$1" 'BEGIN { srand(4); print "a,b,c,y"; for (i = 0; i < n; i++) { a = rand(); b = rand(); c = rand()
+        print a "," b "," c "," 4 * a + 3 * (b > .5) + 2 * (c > .3) * (b < .2) + rand() } }'
+}
+table 900 >all.csv
 head -601 all.csv >train.csv
 { head -1 all.csv && tail -300 all.csv; } >test.csv
 
@@ -25,8 +28,8 @@ refuses() { # words command...
 near() { awk -v a="$1" -v b="$2" 'BEGIN { print a, b; d = a - b; exit !((d < 0 ? -d : d) <= 1e-5 * (b < 0 ? -b : b)) }'; }
 
 ok "a fit ends with an ensemble" fit_json --trials 12 --test test.csv -o e.assay
-ok "which is better than the best single model" test "$(result ensemble.ships)" = true
-ok "by its nested score" awk -v a="$(result ensemble.score)" -v b="$(result ensemble.single)" 'BEGIN { exit !(a < b) }'
+ok "which ships in the place of the best single model" test "$(result ensemble.ships)" = true
+ok "less than an error worse by its nested score, as rows are few" awk -v g="$(result ensemble.gain)" -v e="$(result ensemble.gain_se)" 'BEGIN { exit !(g > -e) }'
 ok "weights add up to 1" near "$(jq '[.study.result.ensemble.members[].weight] | add' fit.json)" 1
 ok "the leaderboard shows them" near "$(jq '[.leaderboard.rows[].weight // 0] | add' fit.json)" 1
 ok "its file predicts" "$ASSAY" predict e.assay test.csv -o p.csv
@@ -45,6 +48,13 @@ ok "off is off" fit_json --trials 12 --ensemble off -o off.assay
 ok "without a trace" test "$(result ensemble)" = null
 ok "a size that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble 1 -o x.assay
 ok "a word that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble many -o x.assay
+
+# Of 1,000 rows and more it has to be better.
+table 1500 >many.csv
+ok "so does a fit of many rows" "$ASSAY" fit many.csv --target y --validation kfold --folds 3 --trials 12 -o many.assay --json
+cp out fit.json
+ok "which ships" test "$(result ensemble.ships)" = true
+ok "and is better by its nested score" awk -v a="$(result ensemble.score)" -v b="$(result ensemble.single)" 'BEGIN { print a, b; exit !(a < b) }'
 
 # After a holdout the rows held out are dealt out to parts.
 held() { "$ASSAY" fit train.csv --target y --trials 12 --families linear,boost,extra_trees --validation holdout --test test.csv "$@" --json >fit.json; }
