@@ -11,12 +11,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { DRAWS = 200, MOST = 256 };
+/* MOST_SIGNS: of more blocks the error is known well enough. */
+enum { DRAWS = 200, MOST = 256, MOST_SIGNS = 8 };
 static const uint64_t SEED = 0x686f6e657374; /* "honest" */
-/* A gain of so many standard errors over the baseline needs no bootstrap: the best of 1,000 trials
- * of noise is above by 3.2. */
-/* LEAST_ERRORS: a gain that chance alone gives to one trial in twenty. */
-static const double BEYOND_DOUBT = 8, LEAST_ERRORS = 1.64;
+/* BEYOND_DOUBT: a gain of so many standard errors over the baseline needs no bootstrap: the best of 1,000
+ * trials of noise is above by 3.2. LEAST_CHANCE: a gain counts that chance alone gives
+ * to one trial in twenty. */
+static const double BEYOND_DOUBT = 8, LEAST_CHANCE = 0.05;
 
 static const struct trial_mem *trial_of(const struct study *st, int64_t number)
 {
@@ -92,8 +93,10 @@ static const struct trial_mem *best_of(const struct field *f, const double *weig
     return best;
 }
 
-/* What the best of a draw has on the blocks that were not drawn, on average; NaN = unknown. */
-static double expected(const struct study *st, const struct field *f)
+/* By how much a trial is above what the best of a draw has on the blocks that were not drawn, on average.
+ * Its own score there is the control variate: blocks differ far more than trials do, and 200 draws
+ * would not level that out. NaN = unknown. */
+static double above_drawn(const struct study *st, const struct field *f, const struct trial_mem *t)
 {
     double drawn[HONEST_MAX_BLOCKS], others[HONEST_MAX_BLOCKS], sum = 0;
     double sign = study_gain(st, 1);
@@ -102,7 +105,7 @@ static double expected(const struct study *st, const struct field *f)
     for (int i = 0; i < DRAWS; i++) {
         if (!draw(f->n_blocks, i, drawn, others))
             continue;
-        sum += mean_of(best_of(f, drawn, sign), others);
+        sum += sign * (mean_of(t, others) - mean_of(best_of(f, drawn, sign), others));
         n++;
     }
     return n > 0 ? sum / n : (double)NAN;
@@ -163,7 +166,7 @@ static struct honest estimate(const struct study *st, int64_t number)
     field_make(st, t->n_blocks, &field);
     /* The baseline looks at no column: nothing was chosen. */
     if (field.n > 1 && t->family != 0)
-        h.optimism = fmax(study_gain(st, t->score) - study_gain(st, expected(st, &field)), 0);
+        h.optimism = fmax(above_drawn(st, &field, t), 0); /* a NaN counts for nothing */
     h.compared = MAX(field.n, 1);
     h.se *= fold_factor(st);
     h.score = t->score - study_gain(st, h.optimism);
@@ -188,6 +191,40 @@ struct honest honest_of(const struct study *st, int64_t number)
     return m->is;
 }
 
+/* Forward in time there are as many blocks as folds, and the level may have moved far in one of them:
+ * the gain is large there and its error too. An error of five such values says little; but the signs of
+ * the gains were drawn by chance if there is no gain, and all of five are above 0 once in 32 times (the
+ * randomisation test: Fisher, The design of experiments, 1935, section 21). */
+static bool wins_by_signs(const struct study *st, const struct trial_mem *t,
+                          const struct trial_mem *baseline, double optimism)
+{
+    double gain[MOST_SIGNS], sum = 0;
+    int n = t->n_blocks, as_good = 0;
+
+    if (n > MOST_SIGNS)
+        return false;
+    for (int b = 0; b < n; b++) {
+        gain[b] = study_gain(st, (double)t->blocks[b] - (double)baseline->blocks[b]) - optimism;
+        sum += gain[b];
+    }
+    for (int signs = 0; signs < 1 << n; signs++) {
+        double drawn = 0;
+        for (int b = 0; b < n; b++)
+            drawn += signs >> b & 1 ? -gain[b] : gain[b];
+        as_good += drawn >= sum;
+    }
+    return as_good <= LEAST_CHANCE * (1 << n);
+}
+
+/* The gain that is exceeded with LEAST_CHANCE where there is none, in errors known from n blocks: the
+ * quantile of Student's t by its expansion about the normal one (Abramowitz and Stegun, 26.7.5). */
+static double least_errors(int n)
+{
+    double z = 1.6449, v = n - 1;
+
+    return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v);
+}
+
 bool honest_beats_baseline(const struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
@@ -198,5 +235,6 @@ bool honest_beats_baseline(const struct study *st, int64_t number)
     if (study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
         return true;
     struct honest h = honest_of(st, number);
-    return h.gain > LEAST_ERRORS * h.gain_se;
+    return h.gain > least_errors(t->n_blocks) * h.gain_se ||
+           wins_by_signs(st, t, baseline, h.optimism);
 }

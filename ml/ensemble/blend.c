@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/metric/folds.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,11 +15,8 @@
 enum { STEPS = 25, BAGS = 4, PARTS = ADJUST_PARTS, BLOCKS = 8, FOLDS = PREDICTIONS_MOST_FOLDS };
 
 struct blending {
-    const struct predictions *const *models;
+    const struct blend_in *in;
     const struct predictions *first;
-    int n, most;
-    bool is_holdout;
-    uint64_t seed;
     /* [held.n][outputs] nested predictions of the ensemble and of the best single model */
     float *ensemble, *single;
     /* rows of one fold, gathered */
@@ -62,17 +60,15 @@ static int fold_score(struct blending *b, const float *p, int fold, int without,
 /* The mean over the folds, weighted by rows, as trials are scored. */
 static void mean_score(struct blending *b, const float *p, double *score, double *se)
 {
-    double sum = 0, square = 0, all = 0, value = 0, error = 0, size = 0;
+    struct folds folds = { .err_together = b->in->err_together };
+    double value = 0, error = 0, size = 0;
 
     for (int f = 0; f < b->first->folds; f++) {
-        if (fold_score(b, p, f, -1, &value, &error, &size) < 0)
-            continue;
-        sum += size * value;
-        square += isnan(error) ? 0 : size * size * error * error;
-        all += size;
+        if (fold_score(b, p, f, -1, &value, &error, &size) == 0)
+            folds_add(&folds, value, error, size);
     }
-    *score = all > 0 ? sum / all : (double)NAN;
-    *se = all > 0 ? sqrt(square) / all : (double)NAN;
+    *score = folds_mean(&folds);
+    *se = folds_error(&folds);
 }
 
 /* How much better p is than q in the fold without a block; NaN = undefined. */
@@ -87,30 +83,34 @@ static double fold_gain(struct blending *b, const float *p, const float *q, int 
     return sign * (x - y);
 }
 
-/* The gain and its error: within each fold the variance by the jackknife, folds as independent. */
+/* The error of a fold's gain, by the jackknife. */
+static double gain_error(struct blending *b, int fold)
+{
+    double parts[BLOCKS], mean = 0, square = 0, rest = 0;
+    int n = 0;
+
+    for (int k = 0; k < BLOCKS; k++) {
+        parts[n] = fold_gain(b, b->ensemble, b->single, fold, k, &rest);
+        if (!isnan(parts[n]))
+            mean += parts[n++];
+    }
+    for (int k = 0; k < n; k++)
+        square += (parts[k] - mean / n) * (parts[k] - mean / n);
+    return n > 1 ? sqrt(square * (n - 1) / n) : 0;
+}
+
 static void gain_of(struct blending *b, struct blend *out)
 {
-    double sum = 0, var = 0, all = 0, size = 0, rest = 0;
+    struct folds folds = { .err_together = b->in->err_together };
+    double size = 0;
 
     for (int f = 0; f < b->first->folds; f++) {
-        double whole = fold_gain(b, b->ensemble, b->single, f, -1, &size), parts[BLOCKS], mean = 0,
-               square = 0;
-        int n = 0;
-        if (isnan(whole))
-            continue;
-        for (int k = 0; k < BLOCKS; k++) {
-            parts[n] = fold_gain(b, b->ensemble, b->single, f, k, &rest);
-            if (!isnan(parts[n]))
-                mean += parts[n++];
-        }
-        for (int k = 0; k < n; k++)
-            square += (parts[k] - mean / n) * (parts[k] - mean / n);
-        sum += size * whole;
-        var += n > 1 ? size * size * square * (n - 1) / n : 0;
-        all += size;
+        double gain = fold_gain(b, b->ensemble, b->single, f, -1, &size);
+        if (!isnan(gain))
+            folds_add(&folds, gain, gain_error(b, f), size);
     }
-    out->gain = all > 0 ? sum / all : (double)NAN;
-    out->gain_se = all > 0 ? sqrt(var) / all : (double)NAN;
+    out->gain = folds_mean(&folds);
+    out->gain_se = folds_error(&folds);
 }
 
 /* ---- adjustments ---- */
@@ -170,19 +170,19 @@ static int adjust_held(const struct blending *b, float *p, struct adjust *all, s
 static int select_without(const struct blending *b, int part, double *weight, struct err *err)
 {
     const struct predictions *f = b->first;
-    struct greedy g = { .models = b->models,
-                        .n_models = b->n,
+    struct greedy g = { .models = b->in->models,
+                        .n_models = b->in->n,
                         .use = b->use,
-                        .most = b->most,
+                        .most = b->in->most,
                         .steps = STEPS,
                         .bags = BAGS,
-                        .seed = b->seed };
+                        .seed = b->in->seed };
 
     /* of very many rows a random part selects; all of them judge */
-    double share = (double)greedy_most_rows(f, b->n) / (double)f->held.n;
+    double share = (double)greedy_most_rows(f, b->in->n) / (double)f->held.n;
     struct rng rng;
 
-    rng_init(&rng, b->seed, 1);
+    rng_init(&rng, b->in->seed, 1);
     for (int64_t i = 0; i < f->held.n; i++) {
         bool is_drawn = share >= 1 || rng_unit(&rng) < share;
         b->use[i] = is_drawn && part_of(b, f->held.fold[i]) != part;
@@ -197,9 +197,9 @@ static void mix(const struct blending *b, const double *weight, int64_t row, flo
 
     for (int o = 0; o < k; o++) {
         double sum = 0;
-        for (int m = 0; m < b->n; m++) {
+        for (int m = 0; m < b->in->n; m++) {
             if (weight[m] > 0)
-                sum += weight[m] * (double)b->models[m]->held.p[row * k + o];
+                sum += weight[m] * (double)b->in->models[m]->held.p[row * k + o];
         }
         out[o] = (float)sum;
     }
@@ -212,7 +212,7 @@ static int best_without(const struct blending *b, const double *sizes, int part)
     int best = 0;
     bool has = false;
 
-    for (int m = 0; m < b->n; m++) {
+    for (int m = 0; m < b->in->n; m++) {
         double sum = 0, all = 0;
         for (int f = 0; f < b->first->folds; f++) {
             double v = b->scores[m * b->first->folds + f];
@@ -239,8 +239,8 @@ static int score_models(struct blending *b, double *sizes, struct err *err)
     bool is_decided = adjust_decides(f->metric, f->task);
     double se = 0;
 
-    for (int m = 0; m < b->n; m++) {
-        const float *p = b->models[m]->held.p;
+    for (int m = 0; m < b->in->n; m++) {
+        const float *p = b->in->models[m]->held.p;
         struct adjust all = { 0 };
         if (is_decided) {
             memcpy(b->single, p, floats * sizeof *p);
@@ -275,7 +275,7 @@ static int nest(struct blending *b, struct err *err)
             if (part_of(b, f->held.fold[i]) != part)
                 continue;
             mix(b, weight, i, b->ensemble + (size_t)i * row);
-            memcpy(b->single + (size_t)i * row, b->models[best]->held.p + (size_t)i * row,
+            memcpy(b->single + (size_t)i * row, b->in->models[best]->held.p + (size_t)i * row,
                    row * sizeof(float));
         }
     }
@@ -292,13 +292,13 @@ static int test_mean(const struct blending *b, const struct blend *out, float *p
 
     if (!sum)
         return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
-    for (int m = 0; m < b->n; m++) {
+    for (int m = 0; m < b->in->n; m++) {
         struct adjust bag = { 0 };
         if (!(out->weight[m] > 0))
             continue;
-        memcpy(p, b->models[m]->test.p, values * sizeof *p);
+        memcpy(p, b->in->models[m]->test.p, values * sizeof *p);
         if (!out->adjust.calibrates)
-            adjust_of_power(b->models[m]->power, b->first->outputs, &bag);
+            adjust_of_power(b->in->models[m]->power, b->first->outputs, &bag);
         adjust_probabilities(&bag, p, t->n);
         adjust_fini(&bag);
         for (size_t i = 0; i < values; i++)
@@ -337,7 +337,7 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
 /* Whether the ensemble ships by its gain. */
 static bool is_enough(const struct blending *b, const struct blend *out)
 {
-    if (b->first->held.n < GREEDY_FEW_ROWS && !b->is_holdout)
+    if (b->first->held.n < GREEDY_FEW_ROWS && !b->in->is_holdout)
         return out->gain > BLEND_FEW_MARGIN * out->gain_se;
     return out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
 }
@@ -356,7 +356,7 @@ static int blend(struct blending *b, struct blend *out, struct err *err)
     adjust_fini(&single);
     if (rc < 0)
         return -1;
-    for (int m = 0; m < b->n; m++)
+    for (int m = 0; m < b->in->n; m++)
         out->members += out->weight[m] > 0;
     mean_score(b, b->ensemble, &out->score, &out->se);
     mean_score(b, b->single, &out->single, &out->single_se);
@@ -370,20 +370,17 @@ void blend_fini(struct blend *b)
     adjust_fini(&b->adjust);
 }
 
-int blend_make(const struct predictions *const *models, int n, int most, bool is_holdout,
-               uint64_t seed, struct blend *out, struct err *err)
+int blend_make(const struct blend_in *in, struct blend *out, struct err *err)
 {
-    const struct predictions *f = models[0];
-    struct blending b = {
-        .models = models, .first = f, .n = n, .most = most, .is_holdout = is_holdout, .seed = seed
-    };
+    const struct predictions *f = in->models[0];
+    struct blending b = { .in = in, .first = f };
     size_t rows = (size_t)f->held.n, floats = rows * (size_t)f->outputs;
     int rc = -1;
 
-    CHECK(n >= 1 && n <= GREEDY_MOST_MODELS && most >= 1);
+    CHECK(in->n >= 1 && in->n <= GREEDY_MOST_MODELS && in->most >= 1);
     *out = (struct blend){ .score = (double)NAN };
-    for (int m = 1; m < n; m++) {
-        if (!predictions_match(f, models[m]))
+    for (int m = 1; m < in->n; m++) {
+        if (!predictions_match(f, in->models[m]))
             return err_set(err, ERR_ARG, "the predictions of two trials are not of the same rows");
     }
     b.ensemble = mem_try_alloc(floats * sizeof *b.ensemble);
@@ -392,9 +389,9 @@ int blend_make(const struct predictions *const *models, int n, int most, bool is
     b.y = mem_try_alloc(rows * sizeof *b.y);
     b.weight = mem_try_alloc(rows * sizeof *b.weight);
     b.use = mem_try_alloc(rows);
-    b.scores = mem_array((size_t)n * (size_t)f->folds, sizeof *b.scores);
+    b.scores = mem_array((size_t)in->n * (size_t)f->folds, sizeof *b.scores);
     if (!b.ensemble || !b.single || !b.p || !b.y || !b.weight || !b.use)
-        err_set(err, ERR_NOMEM, "no memory to combine %d models of %zu rows", n, rows);
+        err_set(err, ERR_NOMEM, "no memory to combine %d models of %zu rows", in->n, rows);
     else
         rc = blend(&b, out, err);
     mem_try_free(b.ensemble);

@@ -6,7 +6,7 @@
  * rows that judge it (Cawley and Talbot, On over-fitting in model selection, JMLR 2010). The
  * ensemble ships where its gain is more than BLEND_MARGIN standard errors of the gain, which come
  * from leaving out blocks of rows (the delete-a-group jackknife), so that both sides lose the same
- * rows. Of folds of fewer than GREEDY_FEW_ROWS rows it ships unless it is an error worse
+ * rows, or from the folds where their rows err together. Of folds of fewer than GREEDY_FEW_ROWS rows it ships unless it is an error worse
  * (BLEND_FEW_MARGIN): the error is then larger than what ensembles gain on average, so a stricter check
  * refuses good ones by chance. After a holdout the best model would be refitted on all rows, which is
  * worth more than that, so the margin stays.
@@ -38,10 +38,21 @@ struct blend {
     double test, test_se;
 };
 
-/* models[n]: 1 to GREEDY_MOST_MODELS, all matching (predictions_match), the best of them first.
- * most: members at most. is_holdout: the rows are those of a holdout, dealt out to parts. Fails without memory, or where models do not match. */
-int blend_make(const struct predictions *const *models, int n, int most, bool is_holdout,
-               uint64_t seed, struct blend *out, struct err *err);
+struct blend_in {
+    /* [n] 1 to GREEDY_MOST_MODELS, all matching (predictions_match), the best of them first */
+    const struct predictions *const *models;
+    int n;
+    /* members at most */
+    int most;
+    /* The rows are those of a holdout, dealt out to parts. */
+    bool is_holdout;
+    /* Rows of one fold err together (ml/metric/folds.h). */
+    bool err_together;
+    uint64_t seed;
+};
+
+/* Fails without memory, or where models do not match. */
+int blend_make(const struct blend_in *in, struct blend *out, struct err *err);
 /* Frees what *b holds; to be called also after an error. */
 void blend_fini(struct blend *b);
 

@@ -8,7 +8,8 @@
  *
  * Two numbers come out. `select` is the best point of the mean curve; it is optimistic, because the
  * same rows chose it. `score` is cross-fitted: fold f is scored at the step that the other folds
- * would choose, weighted by rows, with a standard error over rows. Probabilities are calibrated for
+ * would choose, weighted by rows, with a standard error over rows, or over groups or folds where rows
+ * of one err together (fit_blocks.c). Probabilities are calibrated for
  * it, and the threshold of two classes is tuned, by what the other folds taught (fit_adjust.c).
  *
  * Knows nothing of studies, HTTP or JSON configurations. Callers: the worker, `assay explain` and

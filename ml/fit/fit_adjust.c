@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "ml/metric/folds.h"
 
 #include <math.h>
 #include <string.h>
@@ -99,24 +100,20 @@ static void score(const struct fit_trial *t, struct fit_run *r, const struct fit
                   struct fit_adjust *a)
 {
     bool is_smooth = metric_info(t->d->spec.metric)->is_smooth;
-    double sum = 0, square = 0, weight = 0;
+    struct folds folds = { .err_together = t->d->err_together };
 
     for (int f = 0; f < c->folds; f++) {
-        double value = 0, se = 0, w = t->size[f];
+        double value = 0, se = 0;
         fold_score(t, r, f, &value, &se);
         if (f == 0)
             a->first_score = value;
         if (is_smooth)
             value += r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f].score -
                      r->values[c->best * SPLIT_MAX_FOLDS + f].score;
-        if (isnan(value))
-            continue;
-        sum += w * value;
-        square += w * w * se * se;
-        weight += w;
+        folds_add(&folds, value, se, t->size[f]);
     }
-    a->score = weight > 0 ? sum / weight : (double)NAN;
-    a->se = weight > 0 ? sqrt(square) / weight : (double)NAN;
+    a->score = folds_mean(&folds);
+    a->se = folds_error(&folds);
 }
 
 int fit_predict_chosen(const struct fit_trial *t, struct fit_run *r, const struct fit_choice *c,
@@ -178,5 +175,7 @@ int fit_final_score(struct fit_trial *t, struct fit_run *r, const struct fit_cho
         *se = t->adjust->se;
         *first = t->adjust->first_score;
     }
+    if (t->d->group && fit_predict_chosen(t, r, c, NULL) == 0)
+        *se = fmax(*se, fit_group_error(t, r, c)); /* a NaN counts for nothing */
     return 0;
 }

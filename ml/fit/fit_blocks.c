@@ -5,7 +5,12 @@
  * pseudo-value of the jackknife (Tukey 1958): G s - (G - 1) s', where s is the score of the fold, s'
  * that of the fold without the block, and G the fold's number of blocks. For a metric that is a mean
  * over rows this is the block's own mean; for the others (auc, rmse) it is their linear part. All
- * trials of a study that have the same folds have the same rows in a block. */
+ * trials of a study that have the same folds have the same rows in a block.
+ *
+ * Blocks are taken as independent. So rows of one group are in one block, and forward in time, where
+ * the level of a whole stretch may have moved, a fold is one block. With groups the error of the
+ * trial's score comes from the blocks, too: folds of groups are balanced by size and target, so that
+ * they differ less than folds that are drawn. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -22,14 +27,25 @@ enum { MOST_VALUES = 1 << 20, LEAST_ROWS = 2 };
 struct rest {
     float *pred;
     double *y, *weight;
+    /* [held rows] of the fold: the block of each */
+    uint8_t *block;
+    /* [groups] likewise; UNSEEN = no row of the fold has it. NULL without groups. */
+    uint8_t *of_group;
 };
+enum { UNSEEN = 255 };
 
-static bool rest_open(struct rest *r, int64_t rows, int width)
+static bool rest_open(struct rest *r, const struct fit_trial *t, int folds)
 {
-    r->pred = mem_try_alloc((size_t)(rows * width) * sizeof *r->pred);
+    int64_t rows = 1;
+
+    for (int f = 0; f < folds; f++)
+        rows = MAX(rows, t->rows[f].n_held);
+    r->pred = mem_try_alloc((size_t)(rows * t->d->n_outputs) * sizeof *r->pred);
     r->y = mem_try_alloc((size_t)rows * sizeof *r->y);
     r->weight = mem_try_alloc((size_t)rows * sizeof *r->weight);
-    return r->pred && r->y && r->weight;
+    r->block = mem_try_alloc((size_t)rows);
+    r->of_group = t->d->group ? mem_try_alloc((size_t)t->d->n_groups + 1) : NULL;
+    return r->pred && r->y && r->weight && r->block && (r->of_group || !t->d->group);
 }
 
 static void rest_close(struct rest *r)
@@ -37,18 +53,42 @@ static void rest_close(struct rest *r)
     mem_try_free(r->pred);
     mem_try_free(r->y);
     mem_try_free(r->weight);
+    mem_try_free(r->block);
+    mem_try_free(r->of_group);
 }
 
-/* The score of a fold without one of its blocks; NaN = the metric is undefined there. */
+/* Says which block each row of a fold is in; groups are dealt out as the rows bring them. Returns how
+ * many groups there were, or rows where there are no groups. */
+static int64_t deal(const struct fit_trial *t, int fold, int blocks, struct rest *r)
+{
+    const struct fold_rows *rows = &t->rows[fold];
+    int64_t n = 0;
+
+    if (r->of_group)
+        memset(r->of_group, UNSEEN, (size_t)t->d->n_groups);
+    for (int64_t i = 0; i < rows->n_held; i++) {
+        uint8_t *of = r->of_group ? &r->of_group[t->d->group[rows->held[i]]] : NULL;
+        if (!of || *of == UNSEEN)
+            r->block[i] = (uint8_t)(n++ % blocks);
+        if (of && *of == UNSEEN)
+            *of = r->block[i];
+        if (of)
+            r->block[i] = *of;
+    }
+    return n;
+}
+
+/* The score of a fold without one of its blocks (-1 = of all its rows); NaN = the metric is undefined
+ * there. */
 static double score_without(const struct fit_trial *t, const struct fit_run *r, int fold, int block,
-                            int blocks, struct rest *rest)
+                            struct rest *rest)
 {
     int width = t->d->n_outputs;
     double value = (double)NAN, se;
     int64_t n = 0;
 
     for (int64_t i = 0; i < t->rows[fold].n_held; i++) {
-        if (i % blocks == block)
+        if (rest->block[i] == block)
             continue;
         memcpy(rest->pred + n * width, r->best[fold] + i * width,
                (size_t)width * sizeof *rest->pred);
@@ -66,28 +106,65 @@ static double score_without(const struct fit_trial *t, const struct fit_run *r, 
 }
 
 /* A block without which the metric is undefined says what the fold says. */
-static void fold_blocks(const struct fit_trial *t, const struct fit_run *r, int point, int fold,
-                        int blocks, struct rest *rest, double *out)
+static void fold_blocks(const struct fit_trial *t, const struct fit_run *r, int fold, int blocks,
+                        struct rest *rest, double *out)
 {
-    double whole = r->values[point * SPLIT_MAX_FOLDS + fold].score;
+    deal(t, fold, blocks, rest);
+    double whole = score_without(t, r, fold, -1, rest);
 
     for (int b = 0; b < blocks; b++) {
-        double without = score_without(t, r, fold, b, blocks, rest);
+        double without = blocks > 1 ? score_without(t, r, fold, b, rest) : (double)NAN;
         out[b] = isnan(without) ? whole : blocks * whole - (blocks - 1) * without;
     }
 }
 
 /* How many blocks each fold has; 0 = none can be made. */
-static int blocks_of(const struct fit_trial *t, const struct fit_choice *c)
+static int blocks_of(const struct fit_trial *t, const struct fit_choice *c, struct rest *rest)
 {
-    int blocks = MAX(FIT_BLOCKS / c->folds, 1);
+    int blocks = t->d->time ? 1 : MAX(FIT_BLOCKS / c->folds, 1);
+
+    for (int f = 0; f < c->folds; f++) {
+        int64_t units = deal(t, f, blocks, rest);
+        blocks = (int)MIN(blocks, t->d->group ? units : units / LEAST_ROWS);
+        if (blocks < 1)
+            return 0;
+    }
+    return blocks;
+}
+
+static bool is_possible(const struct fit_trial *t, const struct fit_run *r,
+                        const struct fit_choice *c)
+{
     int64_t values = 0;
 
     for (int f = 0; f < c->folds; f++) {
         values += t->rows[f].n_held * t->d->n_outputs;
-        blocks = (int)MIN(blocks, t->rows[f].n_held / LEAST_ROWS);
+        if (isnan(r->values[c->best * SPLIT_MAX_FOLDS + f].score))
+            return false;
     }
-    return c->folds > FIT_BLOCKS || values > MOST_VALUES || blocks < 1 ? 0 : blocks;
+    return c->folds <= FIT_BLOCKS && values <= MOST_VALUES;
+}
+
+/* The values of all blocks, fold by fold. Returns how many; 0 = none can be made. r->best has the
+ * predictions of the chosen step. */
+static int make(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
+                double *out)
+{
+    struct rest rest = { 0 };
+    int n = 0, blocks = 0;
+
+    if (!is_possible(t, r, c))
+        return 0;
+    if (rest_open(&rest, t, c->folds))
+        blocks = blocks_of(t, c, &rest);
+    for (int f = 0; f < c->folds && blocks * c->folds > 1; f++, n += blocks)
+        fold_blocks(t, r, f, blocks, &rest, out + n);
+    rest_close(&rest);
+    for (int i = 0; i < n; i++) {
+        if (!isfinite(out[i]))
+            return 0;
+    }
+    return n;
 }
 
 /* Blocks are moved so that their mean is the trial's score, which is cross-fitted and of the same
@@ -102,38 +179,30 @@ static void centre(double *out, int n, double score)
         out[i] += score - mean;
 }
 
+double fit_group_error(const struct fit_trial *t, const struct fit_run *r,
+                       const struct fit_choice *c)
+{
+    double value[FIT_BLOCKS], square = 0;
+    int n = t->d->group ? make(t, r, c, value) : 0;
+
+    if (n == 0)
+        return (double)NAN;
+    centre(value, n, 0);
+    for (int i = 0; i < n; i++)
+        square += value[i] * value[i];
+    return sqrt(square / (n - 1) / n);
+}
+
 int fit_trial_blocks(struct fit_trial *t, double *out)
 {
     struct fit_run *r;
     struct fit_choice c;
-    struct rest rest = { 0 };
-    int64_t most = 0;
     double score, se, first;
-    int n = 0;
 
-    if (fit_result_run(t, &r, &c) < 0)
-        return 0;
-    int blocks = blocks_of(t, &c);
-    if (blocks == 0 || blocks * c.folds < 2)
-        return 0;
-    for (int f = 0; f < c.folds; f++) {
-        if (isnan(r->values[c.best * SPLIT_MAX_FOLDS + f].score))
-            return 0;
-    }
-    if (fit_predict_chosen(t, r, &c, NULL) < 0 ||
+    if (fit_result_run(t, &r, &c) < 0 || fit_predict_chosen(t, r, &c, NULL) < 0 ||
         fit_final_score(t, r, &c, &score, &se, &first, NULL) < 0)
         return 0;
-    for (int f = 0; f < c.folds; f++)
-        most = MAX(most, t->rows[f].n_held);
-    if (rest_open(&rest, most, t->d->n_outputs)) {
-        for (int f = 0; f < c.folds; f++, n += blocks)
-            fold_blocks(t, r, c.best, f, blocks, &rest, out + n);
-        centre(out, n, score);
-    }
-    rest_close(&rest);
-    for (int i = 0; i < n; i++) {
-        if (!isfinite(out[i]))
-            return 0;
-    }
+    int n = make(t, r, &c, out);
+    centre(out, n, score);
     return n;
 }

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "ml/metric/folds.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,19 +175,14 @@ int fit_cross_point(const struct fit_trial *t, const struct fit_run *r, const st
 void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
                      double *score, double *se)
 {
-    double sum = 0, square = 0, weight = 0;
+    struct folds folds = { .err_together = t->d->err_together };
 
     for (int f = 0; f < c->folds; f++) {
         const struct fit_value *v = &r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f];
-        double w = t->size[f];
-        if (isnan(v->score))
-            continue;
-        sum += w * v->score;
-        square += w * w * v->se * v->se;
-        weight += w;
+        folds_add(&folds, v->score, v->se, t->size[f]);
     }
-    *score = weight > 0 ? sum / weight : (double)NAN;
-    *se = weight > 0 ? sqrt(square) / weight : (double)NAN;
+    *score = folds_mean(&folds);
+    *se = folds_error(&folds);
 }
 
 /* What a run's best point says for the first `common` of its folds; *se: the standard error of the

@@ -100,9 +100,8 @@ static int fold_make(struct ml_data *d, struct err *err)
                            .n_classes = d->n_classes,
                            .test_fraction = d->spec.test_fraction,
                            .seed = d->spec.split_seed };
-    uint32_t *group = NULL;
-    int rc = -1;
 
+    d->err_together = is_given(d->spec.by.groups) || is_given(d->spec.by.time);
     if (is_given(d->spec.by.groups) && is_given(d->spec.by.time))
         return err_at(err, "groups", "cannot be used together with time");
     if (is_given(d->spec.by.time)) {
@@ -116,12 +115,11 @@ static int fold_make(struct ml_data *d, struct err *err)
     in.y = d->y;
     if (!is_given(d->spec.by.groups))
         return split_make(&in, &d->k_folds, d->fold, err) < 0 ? -1 : repeats_take(d, err);
-    if (row_groups(d->spec.frame, d->spec.by.groups, &group, &in.n_groups, err) == 0) {
-        in.group = group;
-        rc = split_make_groups(&in, &d->k_folds, d->fold, err);
-    }
-    mem_try_free(group);
-    return rc;
+    if (row_groups(d->spec.frame, d->spec.by.groups, &d->group, &d->n_groups, err) < 0)
+        return -1;
+    in.group = d->group;
+    in.n_groups = d->n_groups;
+    return split_make_groups(&in, &d->k_folds, d->fold, err);
 }
 
 static int data_split(struct ml_data *d, struct err *err)
@@ -291,6 +289,7 @@ void ml_data_close(struct ml_data *d)
     mem_try_free(d->y);
     mem_try_free(d->fold);
     mem_try_free(d->time);
+    mem_try_free(d->group);
     mem_try_free(d->weight);
     mem_free(d->start);
     mem_free(d->weights_name);

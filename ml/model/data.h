@@ -101,6 +101,11 @@ struct ml_data {
      * fold is trained on follows from it by fold_rows.h only: forward in time, not all rows of the
      * other folds are. */
     uint8_t *fold;
+    /* Whether rows of one fold err together (ml/metric/folds.h): folds are of groups or of time. */
+    bool err_together;
+    /* [rows] 0 to n_groups - 1, in no order; NULL = rows have no groups */
+    uint32_t *group;
+    int64_t n_groups;
     /* Forward in time only: [rows] times, and the first time of each fold; else NULL. */
     double *time, *start;
     /* [rows] what a row counts, 1 on average over the training rows; NULL = all rows count 1 */

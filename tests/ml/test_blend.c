@@ -56,7 +56,10 @@ static struct blend made_of(struct predictions *all, int n, int most, bool is_ho
 
     for (int i = 0; i < n; i++)
         models[i] = &all[i];
-    if (blend_make(models, n, most, is_holdout, 1, &out, &err) < 0)
+    const struct blend_in in = {
+        .models = models, .n = n, .most = most, .is_holdout = is_holdout, .seed = 1
+    };
+    if (blend_make(&in, &out, &err) < 0)
         fail_msg("%s", err.text);
     for (int i = 0; i < n; i++)
         predictions_fini(&all[i]);
@@ -281,7 +284,8 @@ static void models_of_other_rows_are_refused(void **state)
 
     (void)state;
     all[1].held.y[3] += 1;
-    assert_int_equal(blend_make(models, 2, 2, false, 1, &b, &err), -1);
+    const struct blend_in in = { .models = models, .n = 2, .most = 2, .seed = 1 };
+    assert_int_equal(blend_make(&in, &b, &err), -1);
     assert_int_equal(err.code, ERR_ARG);
     predictions_fini(&all[0]);
     predictions_fini(&all[1]);

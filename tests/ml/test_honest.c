@@ -1,6 +1,7 @@
 /* test_honest.c - validation says what test rows will say. Rows of one group in several folds, and
  * folds that ignore the order of time, promise far too much; with groups and time they do not.
- * Labels that were shuffled leave every family at chance, whichever way rows are split. */
+ * Labels that were shuffled leave every family at chance, whichever way rows are split; and scores err
+ * by what they say. */
 #include "tests/ml/fit_rig.h"
 
 #include "base/base.h"
@@ -249,6 +250,35 @@ static void shuffled_labels_leave_every_family_at_chance(void **state)
     }
 }
 
+/* ---- the error of a score ---- */
+
+/* The spread of scores over tables that are drawn anew, beside the error that each score says: rows of a
+ * group, and of a stretch of time, err together, so that 20 of them tell little more than one. */
+static void errors_are_those_of_tables_drawn_anew(void **state)
+{
+    enum { TABLES = 16 };
+    static const struct ml_rows_spec ways[] = { { .groups = "x0" },
+                                                { .time = "x0", .time_is_input = true } };
+
+    (void)state;
+    for (size_t w = 0; w < ARRAY_LEN(ways); w++) {
+        double mean = 0, square = 0, said = 0;
+        for (uint64_t seed = 1; seed <= TABLES; seed++) {
+            struct rig *r = open_by(w == 0 ? grouped(100, seed) : wandering(2000, seed),
+                                    ML_REGRESSION, &ways[w], 0);
+            struct fit_result out = fitted(r, "linear", NULL);
+            mean += out.score / TABLES;
+            square += out.score * out.score / TABLES;
+            said += out.se * out.se / TABLES;
+            rig_free(r);
+        }
+        double spread = sqrt((square - mean * mean) * TABLES / (TABLES - 1));
+        print_message("%s: scores spread by %.3f, errors say %.3f\n",
+                      ways[w].groups ? "groups" : "time", spread, sqrt(said));
+        assert_true(sqrt(said) > 0.6 * spread && sqrt(said) < 1.7 * spread);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +286,7 @@ int main(void)
         cmocka_unit_test(ignoring_the_order_of_time_promises_too_much_and_time_does_not),
         cmocka_unit_test(linear_models_see_only_the_past),
         cmocka_unit_test(shuffled_labels_leave_every_family_at_chance),
+        cmocka_unit_test(errors_are_those_of_tables_drawn_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,12 +169,18 @@ static char *detail_of(const struct making *m)
 static int make(struct worker *w, struct job *j, struct making *m, const char *path,
                 struct msg_event *ev, struct err *err)
 {
+    const struct msg_data *d = &m->grant->data;
     struct buf out;
     int rc = read_all(w, j, m, err);
+    const struct blend_in in = { .models = m->models,
+                                 .n = m->n,
+                                 .most = m->grant->members,
+                                 .is_holdout = d->holdout,
+                                 .err_together = !d->holdout && (*d->groups || *d->time_column),
+                                 .seed = m->grant->seed };
 
     worker_beat(w, LONG_MS);
-    if (rc < 0 || blend_make(m->models, m->n, m->grant->members, m->grant->data.holdout,
-                             m->grant->seed, &m->blend, err) < 0)
+    if (rc < 0 || blend_make(&in, &m->blend, err) < 0)
         return -1;
     buf_init(&out, ENSEMBLE_MOST_BYTES);
     if (m->blend.is_better) {

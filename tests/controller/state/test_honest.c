@@ -30,35 +30,45 @@ static double normal(struct rng *r)
 
 /* The baseline (all blocks .5) and trials whose blocks are .5 + gain + noise of deviation .1, of
  * which a share is common to all trials, as trials on the same rows have it. */
-static void make(struct made *m, uint64_t seed, int n_trials, double gain, double common)
+static void make_of(struct made *m, uint64_t seed, int n_trials, int blocks, const double *gain,
+                    double common)
 {
     struct rng r;
     double shared[BLOCKS];
 
     *m = (struct made){ .st = { .trials = m->trials, .kept = m->kept } };
     rng_init(&r, seed, 1);
-    for (int b = 0; b < BLOCKS; b++)
+    for (int b = 0; b < blocks; b++)
         shared[b] = normal(&r) * common;
     for (int i = 0; i < n_trials; i++) {
         double sum = 0;
-        for (int b = 0; b < BLOCKS; b++) {
+        for (int b = 0; b < blocks; b++) {
             double noise = shared[b] + normal(&r) * sqrt(1 - common * common);
-            m->blocks[i][b] = (float)(i == 0 ? 0.5 : 0.5 + gain + 0.1 * noise);
-            sum += (double)m->blocks[i][b] / BLOCKS;
+            m->blocks[i][b] = (float)(i == 0 ? 0.5 : 0.5 + gain[b] + 0.1 * noise);
+            sum += (double)m->blocks[i][b] / blocks;
         }
         m->trials[i] = (struct trial_mem){ .state = TS_COMPLETED,
                                            .source = i == 0 ? SRC_FIRST : SRC_SAMPLER,
                                            .family = i > 0,
                                            .score = sum,
-                                           .score_se = 0.1 / sqrt(BLOCKS),
+                                           .score_se = 0.1 / sqrt(blocks),
                                            .first_score = (double)NAN,
                                            .has_artifact = true,
                                            .blocks = m->blocks[i],
-                                           .n_blocks = BLOCKS };
+                                           .n_blocks = blocks };
         m->st.n_trials++;
         m->kept[m->st.n_kept++] = i + 1;
         board_add(&m->st, i + 1);
     }
+}
+
+static void make(struct made *m, uint64_t seed, int n_trials, double gain, double common)
+{
+    double of[BLOCKS];
+
+    for (int b = 0; b < BLOCKS; b++)
+        of[b] = gain;
+    make_of(m, seed, n_trials, BLOCKS, of, common);
 }
 
 static void noise_ships_the_baseline_in_nine_of_ten(void **state)
@@ -72,6 +82,26 @@ static void noise_ships_the_baseline_in_nine_of_ten(void **state)
         n += board_best(&m.st) == 1 && board_best_artifact(&m.st) == 1;
         mem_free(m.st.board);
     }
+    assert_in_range(n, STUDIES * 9 / 10, STUDIES);
+}
+
+/* Five folds forward in time: a gain that differs much between them is still one, and noise is none. */
+static void few_blocks_are_judged_by_their_signs(void **state)
+{
+    static const double none[5] = { 0 }, uneven[5] = { 0.5, 3, 0.6, 1, 0.7 };
+    static struct made m;
+    int n = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make_of(&m, seed, TRIALS, 5, none, 0.7);
+        n += board_best(&m.st) == 1;
+        mem_free(m.st.board);
+        make_of(&m, seed, TRIALS, 5, uneven, 0.7);
+        assert_int_equal(board_best(&m.st), m.st.board[0]);
+        mem_free(m.st.board);
+    }
+    print_message("noise in five folds: the baseline ships %d times of %d\n", n, STUDIES);
     assert_in_range(n, STUDIES * 9 / 10, STUDIES);
 }
 
@@ -134,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_ships_the_baseline_in_nine_of_ten),
+        cmocka_unit_test(few_blocks_are_judged_by_their_signs),
         cmocka_unit_test(what_is_better_ships),
         cmocka_unit_test(the_estimate_of_the_best_is_not_optimistic),
         cmocka_unit_test(without_a_choice_nothing_is_taken_away),
