@@ -28,14 +28,17 @@ def score(metric, y, p):
     return np.abs(y - p).mean() if metric == "mae" else np.sqrt(((y - p) ** 2).mean())
 
 
-def paired(metric, y, ours, theirs, seed=7):
-    """Errors of both, the standard error of their difference and z: above 0 = ours is better. Rows are drawn again in blocks, so that a
-    test of grouped or ordered rows counts as what it is only where the blocks are; single rows here."""
+def paired(metric, y, ours, theirs, units=None, seed=7):
+    """Errors of both, the standard error of their difference and z: above 0 = ours is better. units: what each test row belongs to, a
+    group or a stretch of time; rows of one unit err together, so whole units are drawn again. None: single rows are."""
     rng = np.random.default_rng(seed)
     a, b = score(metric, y, ours), score(metric, y, theirs)
+    _, of = np.unique(np.arange(len(y)) if units is None else units, return_inverse=True)
+    rows = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
     gains = []
     for _ in range(RESAMPLES):
-        at = rng.integers(0, len(y), len(y))
+        drawn = rng.integers(0, len(rows), len(rows))
+        at = drawn if units is None else np.concatenate([rows[u] for u in drawn])
         if metric == "auc" and len(set(y[at])) < 2:
             continue
         gains.append(score(metric, y[at], theirs[at]) - score(metric, y[at], ours[at]))

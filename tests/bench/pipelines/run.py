@@ -27,6 +27,7 @@ ASSAY = os.environ.get("ASSAY", f"{ROOT}/build/assay")
 ROWS, SEED = int(os.environ.get("ROWS") or "0"), int(os.environ.get("SEED", "1"))
 LIMIT = os.environ.get("TIME", "20s")
 FAILED = ("error", np.nan)
+STRETCHES = 20
 
 
 def cell(v):
@@ -67,6 +68,15 @@ def make(t):
     write(f"{folder}/test.{t.file}", names[:-1], [table[i][:-1] for i in order[rows:]], t.file == "jsonl")
     train_y, test_y = [y[i] for i in order[:rows]], [y[i] for i in order[rows:]]
     return folder, train_y, test_y
+
+
+def units_of(t, folder):
+    """What the test rows belong to where they err together: groups, or STRETCHES of time; else None."""
+    with open(f"{folder}/test.{t.file}", encoding="utf-8", newline="") as f:
+        rows = list(csv.DictReader(f)) if t.valid != "rows" else []
+    if t.valid.startswith("time"):
+        return np.arange(len(rows)) * STRETCHES // len(rows)
+    return [r[t.valid.split(":")[1]] for r in rows] if rows else None
 
 
 def digest(*paths):
@@ -179,7 +189,7 @@ def one(t):
     if theirs is None:
         print(f"{line} {score(t.metric, truth, got):9.4g} {'':>9} {'':>8} {'':>7}  {said[0]}, valid {said[1]:.4g}", flush=True)
         return True
-    a, b, se, z = paired(t.metric, truth, got, theirs)
+    a, b, se, z = paired(t.metric, truth, got, theirs, units_of(t, folder))
     print(f"{line} {a:9.4g} {b:9.4g} {se:8.2g} {z:7.1f}  {said[0]}, valid {said[1]:.4g}; {how}", flush=True)
     return z >= -1
 
