@@ -391,8 +391,9 @@ static bool is_too_late(const struct study_run *s, const json_t *last, const str
     return no_answer && study_run_is_late(s);
 }
 
+/* lost: why the best model of the search could not be fetched; NULL = there was none. */
 static int save_baseline(const struct fit_opts *o, const json_t *last, struct baseline *b,
-                         struct err *err)
+                         const char *lost, struct err *err)
 {
     if (baseline_save(b, o->output, err) < 0)
         return -1;
@@ -400,9 +401,10 @@ static int save_baseline(const struct fit_opts *o, const json_t *last, struct ba
         tell_json(o, last, NULL);
         return 0;
     }
-    printf("no trial ended in time: saved %s, the baseline of its first %" PRId64
+    printf("%s%s: saved %s, the baseline of its first %" PRId64
            " rows; a longer --time, or an idle machine, gives a better one\n",
-           o->output, b->rows);
+           lost ? "the best model could not be fetched: " : "no trial ended in time",
+           lost ? print_safe(lost) : "", o->output, b->rows);
     return 0;
 }
 
@@ -422,11 +424,13 @@ static int search(struct study_run *s, struct local *local, const struct fit_opt
 }
 
 /* The search's time was over: the baseline is the result, or the reason why there is none. */
-static int end_late(const struct fit_opts *o, const json_t *last, struct baseline *b,
-                    const struct err *why, struct err *err)
+static int end_late(const struct study_run *s, const struct fit_opts *o, const json_t *last,
+                    struct baseline *b, const struct err *why, struct err *err)
 {
-    if (b->model.len > 0)
-        return save_baseline(o, last, b, err);
+    if (b->model.len > 0) {
+        const struct err was = *err;
+        return save_baseline(o, last, b, s->has_model ? was.text : NULL, err);
+    }
     if (why->code != ERR_NONE)
         err_set(err, why->code, "no trial ended in time, and of the first rows no baseline: %s",
                 why->text);
@@ -493,7 +497,7 @@ int cmd_fit(const struct cmd *cmd, int argc, char **argv)
     baseline_of(&s, &o, operands[0], &baseline, &why);
     rc = search(&s, &local, &o, operands[0], &last, &err);
     if (rc < 0 && is_too_late(&s, last, &err))
-        rc = end_late(&o, last, &baseline, &why, &err);
+        rc = end_late(&s, &o, last, &baseline, &why, &err);
     rc = rc < 0 ? cli_fail(&err) : CLI_OK;
 out:
     end_local(&s, &local);

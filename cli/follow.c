@@ -241,6 +241,8 @@ static int look(struct follow *f, json_t **study, struct err *err)
     }
     if (now)
         say_warnings(f, now);
+    if (now && json_is_object(json_object_get(now, "best")))
+        f->s->has_model = true;
     if (*study)
         draw(f, *study);
     if (now && check_stuck(now, err) < 0)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 enum { SAVE_RESERVE_MS = 150 }; /* time kept for fetching the model, beside three slow answers */
+enum { LATE_SAVE_MS = 10000 };  /* beyond the hard end, for fetching a model that is there */
 enum { OLDEST_MS = 60000 };     /* a greater age means that the two clocks do not fit together */
 
 static volatile sig_atomic_t interrupts;
@@ -343,18 +344,29 @@ static void print_estimate(struct study_run *s, int64_t study)
     json_decref(now);
 }
 
+static int save_model(struct study_run *s, int64_t study, const char *output, struct err *err)
+{
+    bool may_be_late = s->end_ms && s->has_model;
+    char path[120];
+
+    snprintf(path, sizeof(path), "/studies/%" PRId64 "/best/artifact", study);
+    if (may_be_late)
+        client_deadline(s->client, &s->clk, s->end_ms + LATE_SAVE_MS);
+    int rc = client_download(s->client, path, output, err);
+    if (may_be_late)
+        client_deadline(s->client, &s->clk, s->end_ms);
+    if (rc < 0 && err && (err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT))
+        err_set(err, ERR_NOTFOUND, "no trial has finished: there is no model");
+    return rc;
+}
+
 int study_run_results(struct study_run *s, int64_t study, const char *output, int rows,
                       struct err *err)
 {
     json_t *board = NULL;
-    char path[120];
 
-    snprintf(path, sizeof(path), "/studies/%" PRId64 "/best/artifact", study);
-    if (output && client_download(s->client, path, output, err) < 0) {
-        if (err && (err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT))
-            err_set(err, ERR_NOTFOUND, "no trial has finished: there is no model");
+    if (output && save_model(s, study, output, err) < 0)
         return -1;
-    }
     if (client_get(s->client, &board, err, "/studies/%" PRId64 "/leaderboard?limit=%d", study,
                    rows) < 0)
         return output && study_run_is_late(s) ? 0 : -1;

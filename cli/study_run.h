@@ -24,6 +24,7 @@ struct study_run {
     int64_t start_ms; /* monotonic, when the process began */
     int64_t end_ms;   /* monotonic, hard; 0 = none */
     int64_t slow_ms;  /* the longest that an answer took while the study was followed */
+    bool has_model;   /* a trial with a model has ended: something would be lost with it */
     bool quiet;       /* --json: no progress, no tables */
     bool detaches;    /* Ctrl-C leaves the study running; otherwise it stops the study */
     bool is_attached; /* the study began before this program did */
@@ -61,7 +62,9 @@ int study_run_exit_code(const struct err *err);
 /* True when the hard end is so near that the results must be fetched now. */
 bool study_run_is_late(const struct study_run *s);
 /* Saves the best model to `output` (NULL = do not save) and prints the leaderboard, which may be
- * missing when there is no time left. Fails with ERR_NOTFOUND when there is no model. */
+ * missing when there is no time left. A model that is there is fetched even if that ends after the
+ * hard end: on a machine with other work a large file may take a second, and the search would be
+ * lost with it. Fails with ERR_NOTFOUND when there is no model. */
 int study_run_results(struct study_run *s, int64_t study, const char *output, int rows,
                       struct err *err);
 
