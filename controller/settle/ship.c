@@ -13,6 +13,8 @@
 #include "controller/decide/ensemble.h"
 #include "controller/decide/finish.h"
 #include "controller/decide/rungs.h"
+#include "controller/state/board.h"
+#include "controller/state/honest.h"
 #include "controller/state/task.h"
 #include "controller/state/trial.h"
 
@@ -179,8 +181,25 @@ static json_t *member_new(struct study *st, const json_t *told)
     return NULL;
 }
 
-/* {"ships", "score", "se", "single", "single_se", "gain", "gain_se", "test_score", "test_se",
- * "models", "bytes", "members": [...]} */
+/* {"score", "se", "optimism", "compared"} (honest.h). */
+static json_t *estimate_new(const struct study *st, const json_t *ensemble)
+{
+    int64_t best = board_best(st);
+    const json_t *score = json_object_get(ensemble, "score");
+    const json_t *single = json_object_get(ensemble, "single");
+
+    if (!best || !json_is_number(score) || !json_is_number(single))
+        return json_null();
+    const json_t *se = json_object_get(ensemble, "se");
+    struct honest h = honest_of_ensemble(st, best, json_number_value(score),
+                                         json_is_number(se) ? json_number_value(se) : (double)NAN,
+                                         json_number_value(single));
+    return json_pack("{s:o, s:o, s:o, s:i}", "score", jsonx_real(h.score), "se", jsonx_real(h.se),
+                     "optimism", jsonx_real(h.optimism), "compared", h.compared);
+}
+
+/* {"ships", "score", "se", "single", "single_se", "gain", "gain_se", "estimate", "test_score",
+ * "test_se", "models", "bytes", "members": [...]} */
 static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
                             const struct msg_event *e)
 {
@@ -206,6 +225,7 @@ static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
             json_array_append_new(members, m);
     }
     json_object_set_new(o, "members", members);
+    json_object_set_new(o, "estimate", estimate_new(st, o));
     return o;
 }
 

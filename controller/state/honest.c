@@ -194,6 +194,19 @@ struct honest honest_of(const struct study *st, int64_t number)
     return m->is;
 }
 
+struct honest honest_of_ensemble(const struct study *st, int64_t best, double score, double se,
+                                 double single)
+{
+    struct honest of = honest_of(st, best);
+    struct honest h = { score, se * fold_factor(st), 0, (double)NAN, (double)NAN, of.compared };
+    double flatters = study_gain(st, single) - study_gain(st, of.score);
+
+    if (of.compared > 1 && flatters > 0) /* unknown: not above 0 */
+        h.optimism = flatters;
+    h.score = score - study_gain(st, h.optimism);
+    return h;
+}
+
 /* Forward in time there are as many blocks as folds, and the level may have moved far in one of them:
  * the gain is large there and its error too. An error of five such values says little; but the signs of
  * the gains were drawn by chance if there is no gain, and all of five are above 0 once in 32 times (the

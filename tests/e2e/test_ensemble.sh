@@ -30,6 +30,9 @@ near() { awk -v a="$1" -v b="$2" 'BEGIN { print a, b; d = a - b; exit !((d < 0 ?
 ok "a fit ends with an ensemble" fit_json --trials 12 --test test.csv -o e.assay
 ok "which ships in the place of the best single model" test "$(result ensemble.ships)" = true
 ok "less than an error worse by its nested score, as rows are few" awk -v g="$(result ensemble.gain)" -v e="$(result ensemble.gain_se)" 'BEGIN { exit !(g > -e) }'
+ok "what to expect of it is no better than its score" awk -v a="$(result ensemble.score)" -v e="$(result ensemble.estimate.score)" -v o="$(result ensemble.estimate.optimism)" 'BEGIN { print a, e, o; d = e - a - o; exit !(e >= a && o >= 0 && d * d < 1e-12) }'
+ok "and its error allows for folds that share rows" awk -v a="$(result ensemble.se)" -v e="$(result ensemble.estimate.se)" 'BEGIN { print a, e; exit !(e > 1.4 * a) }'
+ok "which the command says" grep -q "the ensemble ships; expect .* on new rows" <<<"$("$ASSAY" fit train.csv --target y --trials 12 --test test.csv -o said.assay)"
 ok "weights add up to 1" near "$(jq '[.study.result.ensemble.members[].weight] | add' fit.json)" 1
 ok "the leaderboard shows them" near "$(jq '[.leaderboard.rows[].weight // 0] | add' fit.json)" 1
 ok "its file predicts" "$ASSAY" predict e.assay test.csv -o p.csv

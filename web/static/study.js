@@ -223,14 +223,24 @@ export function studyView(root, [ref], showError) {
     ];
   };
 
+  /** What a stranger should expect, once the study has ended: chance has helped to choose. */
+  function expected(estimate) {
+    if (!Number.isFinite(estimate?.score)) return '';
+    const d = decimalsFor(estimate.score, estimate.se);
+    return `expect ${fixed(estimate.score, d)} ± ${fixed(estimate.se, d)} on new rows`;
+  }
+
   /**
    * Names the model that ships: a trial, or the members of an ensemble and the best single score.
    */
   function whatShips(best, ensemble) {
-    if (!ensemble) return [best.family, best.number ? `trial #${best.number}` : ''].filter(Boolean);
+    const expect = expected((ensemble ?? best).estimate);
+    if (!ensemble) {
+      return [best.family, best.number ? `trial #${best.number}` : '', expect].filter(Boolean);
+    }
     const members = ensemble.members.map((m) => `#${m.number} ${m.family} ${percent(m.weight, 1)}`);
     const single = fixed(ensemble.single, decimalsFor(ensemble.single, ensemble.single_se));
-    return [`ensemble of ${members.join(', ')}`, `best single ${single}`];
+    return [`ensemble of ${members.join(', ')}`, `best single ${single}`, expect].filter(Boolean);
   }
 
   function drawBest() {

@@ -18,7 +18,8 @@ def told(fit):
     best = fit["study"]["best"]
     ensemble = (fit["study"].get("result") or {}).get("ensemble") or {}
     if ensemble.get("ships"):
-        return "ensemble", ensemble["score"], ensemble["se"], best["score"]
+        estimate = ensemble.get("estimate") or ensemble
+        return "ensemble", estimate["score"], estimate["se"], best["score"]
     estimate = best.get("estimate") or best
     return best["family"], estimate["score"], estimate["se"], best["score"]
 

@@ -142,6 +142,78 @@ static void the_estimate_of_the_best_is_not_optimistic(void **state)
     assert_true(square < 2.5);
 }
 
+enum { FOLDS = 5, PER_FOLD = BLOCKS / FOLDS, CANDIDATES = 10, MEMBERS = 5 };
+
+/* The mean of a trial's blocks in a fold, or but for it. */
+static double fold_mean(const struct made *m, int64_t number, int fold, bool others)
+{
+    double sum = 0;
+
+    for (int b = 0; b < BLOCKS; b++)
+        sum += (b / PER_FOLD == fold) != others ? (double)m->blocks[number - 1][b] : 0;
+    return sum / (others ? BLOCKS - PER_FOLD : PER_FOLD);
+}
+
+/* As an ensemble is scored: in each fold the mean of the trials that are best in the other folds, and
+ * the best alone, both among the best ten of all folds. */
+static void nest(const struct made *m, double *ensemble, double *single)
+{
+    *ensemble = *single = 0;
+    for (int f = 0; f < FOLDS; f++) {
+        bool used[CANDIDATES] = { false };
+        for (int k = 0; k < MEMBERS; k++) {
+            int best = -1;
+            for (int i = 0; i < CANDIDATES; i++) {
+                if (!used[i] && (best < 0 || fold_mean(m, m->st.board[i], f, true) >
+                                                 fold_mean(m, m->st.board[best], f, true)))
+                    best = i;
+            }
+            used[best] = true;
+            double held = fold_mean(m, m->st.board[best], f, false);
+            *ensemble += held / MEMBERS / FOLDS;
+            *single += k == 0 ? held / FOLDS : 0;
+        }
+    }
+}
+
+/* Models that were picked by all folds flatter an ensemble whose weights were nested; the estimate
+ * takes that away. */
+static void the_estimate_of_an_ensemble_is_not_optimistic(void **state)
+{
+    static struct made m;
+    double sum = 0, told = 0, ensemble, single;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make(&m, seed, TRIALS, 0.1, 0.7);
+        nest(&m, &ensemble, &single);
+        struct honest h = honest_of_ensemble(&m.st, m.st.board[0], ensemble, 0.018, single);
+        assert_true(h.optimism >= 0 && h.score <= ensemble && h.se >= 0.018);
+        assert_true(isnan(h.gain) && h.compared == TRIALS);
+        sum += (h.score - 0.6) / h.se / STUDIES;
+        told += (ensemble - 0.6) / h.se / STUDIES;
+        mem_free(m.st.board);
+    }
+    assert_true(told > 0.4);
+    assert_true(fabs(sum) < 0.3);
+}
+
+/* Without blocks nothing is known of the choice; a single model that is worse than the estimate says
+ * nothing. */
+static void an_ensemble_is_never_worth_more_than_it_says(void **state)
+{
+    static struct made m;
+
+    (void)state;
+    make(&m, 3, 30, 0.1, 0.7);
+    assert_true(honest_of_ensemble(&m.st, m.st.board[0], 0.7, 0.02, 0.2).score == 0.7);
+    assert_true(honest_of_ensemble(&m.st, m.st.board[0], 0.7, 0.02, (double)NAN).score == 0.7);
+    assert_true(isnan(honest_of_ensemble(&m.st, m.st.board[0], 0.7, (double)NAN, 0.9).se));
+    m.trials[m.st.board[0] - 1].n_blocks = 0;
+    assert_true(honest_of_ensemble(&m.st, m.st.board[0], 0.7, 0.02, 0.9).score == 0.7);
+    mem_free(m.st.board);
+}
+
 /* The baseline itself, a lone trial and one without blocks are worth what they say. */
 static void without_a_choice_nothing_is_taken_away(void **state)
 {
@@ -167,6 +239,8 @@ int main(void)
         cmocka_unit_test(few_blocks_are_judged_by_their_signs),
         cmocka_unit_test(what_is_better_ships),
         cmocka_unit_test(the_estimate_of_the_best_is_not_optimistic),
+        cmocka_unit_test(the_estimate_of_an_ensemble_is_not_optimistic),
+        cmocka_unit_test(an_ensemble_is_never_worth_more_than_it_says),
         cmocka_unit_test(without_a_choice_nothing_is_taken_away),
     };
 
