@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ml/metric/folds.h"
+#include "ml/metric/metric_folds.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,10 +30,10 @@ struct blending {
 
 /* ---- scores ---- */
 
-/* The metric of the rows of a fold, but for those of block `without` (-1 = all): 0 and the weight of
- * the rows, or -1 where it is undefined. */
-static int fold_score(struct blending *b, const float *p, int fold, int without, double *value,
-                      double *se, double *size)
+/* The metric of the rows of a fold, but for those of block `without` (-1 = all). Returns their number,
+ * with their targets in b->y, and the weight of all in *size; -1 where it is undefined. */
+static int64_t fold_score(struct blending *b, const float *p, int fold, int without, double *value,
+                          double *se, double *size)
 {
     const struct predictions *f = b->first;
     int64_t n = 0, seen = 0;
@@ -54,21 +54,23 @@ static int fold_score(struct blending *b, const float *p, int fold, int without,
     int rc =
         metric_score_weighted(f->metric, f->task, b->p, b->y, f->held.weight ? b->weight : NULL, n,
                               MAX(f->classes, 1), value, se, NULL);
-    return rc < 0 || isnan(*value) ? -1 : 0;
+    return rc < 0 || isnan(*value) ? -1 : n;
 }
 
 /* The mean over the folds, weighted by rows, as trials are scored. */
 static void mean_score(struct blending *b, const float *p, double *score, double *se)
 {
-    struct folds folds = { .err_together = b->in->err_together };
+    const struct predictions *first = b->first;
+    struct metric_folds m;
     double value = 0, error = 0, size = 0;
 
-    for (int f = 0; f < b->first->folds; f++) {
-        if (fold_score(b, p, f, -1, &value, &error, &size) == 0)
-            folds_add(&folds, value, error, size);
+    metric_folds_begin(&m, first->metric, first->task, b->in->err_together);
+    for (int f = 0; f < first->folds; f++) {
+        int64_t n = fold_score(b, p, f, -1, &value, &error, &size);
+        if (n > 0)
+            metric_folds_add(&m, size, value, error, b->y, n);
     }
-    *score = folds_mean(&folds);
-    *se = folds_error(&folds);
+    metric_folds_end(&m, score, se);
 }
 
 /* How much better p is than q in the fold without a block; NaN = undefined. */
@@ -107,7 +109,7 @@ static void gain_of(struct blending *b, struct blend *out)
     for (int f = 0; f < b->first->folds; f++) {
         double gain = fold_gain(b, b->ensemble, b->single, f, -1, &size);
         if (!isnan(gain))
-            folds_add(&folds, gain, gain_error(b, f), size);
+            folds_add(&folds, size, gain, gain_error(b, f));
     }
     out->gain = folds_mean(&folds);
     out->gain_se = folds_error(&folds);

@@ -10,7 +10,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/metric/folds.h"
+#include "ml/metric/metric_folds.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,8 +100,9 @@ static void score(const struct fit_trial *t, struct fit_run *r, const struct fit
                   struct fit_adjust *a)
 {
     bool is_smooth = metric_info(t->d->spec.metric)->is_smooth;
-    struct folds folds = { .err_together = t->d->err_together };
+    struct metric_folds m;
 
+    metric_folds_begin(&m, t->d->spec.metric, t->d->spec.task, t->d->err_together);
     for (int f = 0; f < c->folds; f++) {
         double value = 0, se = 0;
         fold_score(t, r, f, &value, &se);
@@ -110,10 +111,9 @@ static void score(const struct fit_trial *t, struct fit_run *r, const struct fit
         if (is_smooth)
             value += r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f].score -
                      r->values[c->best * SPLIT_MAX_FOLDS + f].score;
-        folds_add(&folds, value, se, t->size[f]);
+        metric_folds_add(&m, t->size[f], value, se, t->y[f], t->rows[f].n_held);
     }
-    a->score = folds_mean(&folds);
-    a->se = folds_error(&folds);
+    metric_folds_end(&m, &a->score, &a->se);
 }
 
 int fit_predict_chosen(const struct fit_trial *t, struct fit_run *r, const struct fit_choice *c,

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "ml/metric/folds.h"
+#include "ml/metric/metric_folds.h"
 
 #include <math.h>
 #include <string.h>
@@ -153,8 +153,7 @@ struct fit_choice fit_choose(const struct fit_trial *t, const struct fit_run *r,
 /* For fold f the best point is looked for on the mean curve of the other folds (Varma and Simon,
  * Bias in error estimation when using cross-validation for model selection, BMC Bioinformatics
  * 2006, describe the optimism that this removes). With one fold there are no others: the chosen
- * point is used. The folds' standard errors are added as those of independent samples: se =
- * sqrt(sum (w se)^2) / sum w. */
+ * point is used. */
 int fit_cross_point(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
                     int fold)
 {
@@ -175,14 +174,14 @@ int fit_cross_point(const struct fit_trial *t, const struct fit_run *r, const st
 void fit_cross_score(const struct fit_trial *t, const struct fit_run *r, const struct fit_choice *c,
                      double *score, double *se)
 {
-    struct folds folds = { .err_together = t->d->err_together };
+    struct metric_folds m;
 
+    metric_folds_begin(&m, t->d->spec.metric, t->d->spec.task, t->d->err_together);
     for (int f = 0; f < c->folds; f++) {
         const struct fit_value *v = &r->values[fit_cross_point(t, r, c, f) * SPLIT_MAX_FOLDS + f];
-        folds_add(&folds, v->score, v->se, t->size[f]);
+        metric_folds_add(&m, t->size[f], v->score, v->se, t->y[f], t->rows[f].n_held);
     }
-    *score = folds_mean(&folds);
-    *se = folds_error(&folds);
+    metric_folds_end(&m, score, se);
 }
 
 /* What a run's best point says for the first `common` of its folds; *se: the standard error of the
