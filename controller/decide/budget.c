@@ -1,12 +1,13 @@
 /* budget.c - time and trials of studies (budget.h). Times are on the controller's monotonic clock.
  *
  * The reserve is the largest of: 1 s; 3 % of the budget; 1.5 times the longest time that a model
- * took to arrive. If there may be an ensemble, 0.8 s more are for making it, and while trials are
- * paused 3 % (at most 3 s) for completing its members. Budgets below 10 s reserve 10 %, but at
- * least 200 ms, or 300 ms while there is no model but the baseline's. After a holdout the winner is
- * fitted once more on all rows. For that, 1.2 times its estimated time is reserved, if the estimate
- * is at most 30 % of the budget; otherwise no refit is planned for, and the best trial's own model
- * ships. Nothing reserves more than 40 % of the budget.
+ * took to arrive. If there may be an ensemble, 0.8 s more are for making it, or twice the longest time
+ * that a model took to arrive, because a machine with other work reads and writes its members as
+ * slowly; and while trials are paused 3 % (at most 3 s) for completing its members. Budgets below
+ * 10 s reserve 10 %, but at least 200 ms, or 300 ms while there is no model but the baseline's. After
+ * a holdout the winner is fitted once more on all rows. For that, 1.2 times its estimated time is
+ * reserved, if the estimate is at most 30 % of the budget; otherwise no refit is planned for, and the
+ * best trial's own model ships. Nothing reserves more than 40 % of the budget.
  *
  * hard = the end of the budget minus a fifth of the smallest reserve, and at least 100 ms before
  * the end. It does not move with the measured costs, because a costly trial that becomes the best
@@ -44,7 +45,8 @@ enum {
     PARTIAL_SHARE = 3,
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
     ENSEMBLE_MS = 800,
-    ENSEMBLE_SHARE = 40, /* but at most a fortieth of the budget */
+    ENSEMBLE_SHARE = 40, /* but at most a fortieth of the budget, */
+    SLOW_SHARE = 20,     /* and where models arrive slowly a twentieth */
     MEMBERS_MS = 3000,   /* for paused trials that complete as its members, */
     MEMBERS_SHARE = 33,  /* but at most 3 % */
 };
@@ -81,13 +83,16 @@ static int64_t least_reserve(const struct study *st)
     return budget < SHORT_BUDGET_MS ? MAX(least, budget / 10) : MAX(1000, budget * 3 / 100);
 }
 
-/* Some 100 ms where nobody else computes. */
+/* It takes 100 to 600 ms where nobody else computes. */
 int64_t budget_ensemble_ms(const struct study *st)
 {
     bool makes_one =
         st->spec.ensemble > 0 && st->problem.is_ready && !st->problem.data.time_column[0];
+    int64_t budget = st->spec.budget_time_ms;
 
-    return makes_one ? MIN(ENSEMBLE_MS, st->spec.budget_time_ms / ENSEMBLE_SHARE) : 0;
+    return makes_one ? MAX(MIN(ENSEMBLE_MS, budget / ENSEMBLE_SHARE),
+                           MIN(2 * st->keep_ms, budget / SLOW_SHARE))
+                     : 0;
 }
 
 /* For paused trials that complete at the end (rescue.h). */
