@@ -2,12 +2,16 @@
  *
  * Of texts that were read once (lexicon.h) the words and n-grams are counted in short arrays with one
  * element for each bucket that occurs. Pairs of words, and texts that are read here, have too many
- * features for that: one array has an element for every bucket there is. */
+ * features for that: one array has an element for every bucket there is, or where the texts are few
+ * a hash table grows with them. */
 #include "base/mem.h"
 #include "ml/math/sort.h"
 #include "ml/text/bag_private.h"
 
 #include <string.h>
+
+/* Texts of so few words are counted in a hash table. */
+enum { FEW_WORDS = BAG_HALF / 8 };
 
 /* Rows that have a feature, and the text that had it last, + 1. */
 struct counted {
@@ -191,8 +195,126 @@ static int wide_take(const struct wide *w, struct bag_counts *out, int half, str
     return 0;
 }
 
-static int count_pairs(const struct lexicon *l, const struct bag_text *texts, int64_t n,
-                       struct bag_counts *out, struct err *err)
+/* ---- a hash table of the buckets that occur ---- */
+
+struct few {
+    uint32_t *slot; /* [mask + 1] the place of a bucket in the lists + 1; 0 = free */
+    uint32_t mask, n, cap;
+    struct bag_bucket_rows *bucket; /* [cap] */
+    uint32_t *last;                 /* [cap] the text that had it last, + 1 */
+};
+
+static uint32_t few_first(const struct few *f, uint32_t bucket)
+{
+    return bucket * 0x9E3779B1u >> 7 & f->mask;
+}
+
+static bool few_grow(struct few *f)
+{
+    uint32_t mask = 2 * f->mask + 1, cap = mask / 2 + 1;
+    uint32_t *slot = mem_try_zalloc(((size_t)mask + 1) * sizeof *slot);
+    struct bag_bucket_rows *bucket = mem_try_alloc(cap * sizeof *bucket);
+    uint32_t *last = mem_try_alloc(cap * sizeof *last);
+
+    if (!slot || !bucket || !last) {
+        mem_try_free(slot);
+        mem_try_free(bucket);
+        mem_try_free(last);
+        return false;
+    }
+    if (f->n > 0) {
+        memcpy(bucket, f->bucket, f->n * sizeof *bucket);
+        memcpy(last, f->last, f->n * sizeof *last);
+    }
+    mem_try_free(f->slot);
+    mem_try_free(f->bucket);
+    mem_try_free(f->last);
+    *f = (struct few){ slot, mask, f->n, cap, bucket, last };
+    for (uint32_t i = 0; i < f->n; i++) {
+        uint32_t s = few_first(f, bucket[i].bucket);
+        while (slot[s] != 0)
+            s = (s + 1) & mask;
+        slot[s] = i + 1;
+    }
+    return true;
+}
+
+static void few_fini(struct few *f)
+{
+    mem_try_free(f->slot);
+    mem_try_free(f->bucket);
+    mem_try_free(f->last);
+}
+
+/* False = there is no memory. */
+static bool few_one(struct few *f, uint32_t feature, uint32_t text, int64_t rows)
+{
+    uint32_t bucket = bag_bucket(feature, false), s = few_first(f, bucket);
+
+    while (f->slot[s] != 0 && f->bucket[f->slot[s] - 1].bucket != bucket)
+        s = (s + 1) & f->mask;
+    if (f->slot[s] == 0) {
+        if (f->n == f->cap)
+            return few_grow(f) && few_one(f, feature, text, rows);
+        f->bucket[f->n] = (struct bag_bucket_rows){ bucket, 0 };
+        f->last[f->n] = 0;
+        f->slot[s] = ++f->n;
+    }
+    uint32_t at = f->slot[s] - 1;
+    f->bucket[at].rows += f->last[at] == text ? 0 : (uint32_t)rows;
+    f->last[at] = text;
+    return true;
+}
+
+/* The buckets that enough rows have, ascending. */
+static int few_take(struct few *f, struct bag_counts *out, int64_t texts, struct err *err)
+{
+    uint64_t *key = mem_try_alloc(((size_t)f->n + 1) * sizeof *key);
+    uint32_t *rows = mem_try_alloc(((size_t)f->n + 1) * sizeof *rows), n = 0;
+
+    for (uint32_t i = 0; i < f->n && key && rows; i++) {
+        key[n] = f->bucket[i].bucket;
+        rows[n] = f->bucket[i].rows;
+        n += f->bucket[i].rows >= BAG_LEAST_ROWS;
+    }
+    int rc = key && rows ? ml_sort_u64(key, rows, n, err) : no_memory(texts, err);
+    for (uint32_t i = 0; i < n && rc == 0; i++)
+        f->bucket[i] = (struct bag_bucket_rows){ (uint32_t)key[i], rows[i] };
+    if (rc == 0) {
+        out->n[0] = n;
+        out->list[0] = f->bucket;
+        f->bucket = NULL;
+    }
+    mem_try_free(key);
+    mem_try_free(rows);
+    return rc;
+}
+
+/* ---- pairs of words ---- */
+
+static int pairs_few(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                     struct bag_counts *out, struct err *err)
+{
+    struct few f = { .mask = 1023 };
+    bool is_fine = few_grow(&f);
+
+    for (int64_t t = 0; t < n && is_fine; t++) {
+        int64_t first = l->start[texts[t].level], end = l->start[texts[t].level + 1];
+        for (int64_t at = first; at < end && is_fine; at++) {
+            uint32_t hash = l->hash[l->word[at]], text = (uint32_t)t + 1;
+            is_fine = few_one(&f, words_single(hash), text, texts[t].rows);
+            if (at > first && is_fine)
+                is_fine =
+                    few_one(&f, words_pair(l->hash[l->word[at - 1]], hash), text, texts[t].rows);
+        }
+    }
+    int rc = is_fine ? few_take(&f, out, n, err) : no_memory(n, err);
+    few_fini(&f);
+    return rc;
+}
+
+static int pairs_many(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                      struct bag_counts *out, struct err *err)
 {
     struct wide c;
 
@@ -211,6 +333,17 @@ static int count_pairs(const struct lexicon *l, const struct bag_text *texts, in
     int rc = wide_take(&c, out, 0, err);
     wide_fini(&c);
     return rc;
+}
+
+static int count_pairs(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                       struct bag_counts *out, struct err *err)
+{
+    int64_t words = 0;
+
+    for (int64_t t = 0; t < n; t++)
+        words += l->start[texts[t].level + 1] - l->start[texts[t].level];
+    return words <= FEW_WORDS ? pairs_few(l, texts, n, out, err)
+                              : pairs_many(l, texts, n, out, err);
 }
 
 /* Texts that were not read yet. */

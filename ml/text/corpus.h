@@ -6,7 +6,7 @@
 #include "ml/cpu/sparse.h"
 #include "ml/text/bag.h"
 
-/* A sample is made so that it stays below both: about 36 MB for the entries, 26 MB for the vectors
+/* A sample is made so that it stays below both: about 36 MB for the entries, 60 MB for the vectors
  * of ridge.c. */
 enum { CORPUS_MOST_TEXTS = 100000, CORPUS_MOST_ENTRIES = 6000000 };
 /* so many entries are copied column by column: 24 MB */

@@ -1,11 +1,12 @@
 /* ridge.c - see ridge.h. Vectors of all fits stand side by side, `wide` floats a row. Sums of
- * squares are in double and in the order of the rows; no sum mixes two fits. What a step does to
- * each element is done in as few readings of the vectors as its sums allow. */
+ * squares are in double and in the order of the rows; no sum mixes two fits. */
 #include "ml/text/ridge.h"
 
+#include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/simd.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WIDE = SPARSE_WIDE, FOUR = 4 };
@@ -13,36 +14,54 @@ enum { WIDE = SPARSE_WIDE, FOUR = 4 };
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double four_d __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* The vectors of conjugate gradients: residual and product with the direction have one row for each
- * text, slope and direction one for each feature. */
+/* A step: the direction k, the one before and what becomes the next. */
 struct work {
     const struct ridge *in;
-    float *residual, *product, *slope, *direction, *w;
-    /* of a step: how far, and how much of the direction is kept */
-    float by[WIDE], keep[WIDE];
-    double slope_squares[WIDE], direction_squares[WIDE], curve[WIDE];
+    const float *before, *at;
+    float *next;
+    const float *product; /* of the direction */
+    float *weighted;      /* [rows][wide] the product times the weights */
+    float *trusted;       /* [cols][wide] the direction times trust; NULL where there is none */
+    double main[WIDE], side[WIDE], squares[WIDE], by[WIDE];
 };
 
 /* Macros: functions of such vectors would change how they are passed with the instruction set. */
 #define AT(v, c)   (*(const four *)((v) + (c)))
+#define AT_D(v, c) (*(const four_d *)((v) + (c)))
 #define PUT(v, c)  (*(four *)((v) + (c)))
 #define DOUBLED(x) __builtin_convertvector((x), four_d)
 #define SINGLE(x)  __builtin_convertvector((x), four)
 
 /* name(k) from name_of(k, groups of four fits), which is compiled for both widths. */
-#define RIDGE_KERNEL(name)                     \
-    SIMD_BODY void name##_body(struct work *k) \
-    {                                          \
-        if (k->in->wide == WIDE)               \
-            name##_of(k, WIDE / FOUR);         \
-        else                                   \
-            name##_of(k, SPARSE_HALF / FOUR);  \
-    }                                          \
-    SIMD_KERNEL_STATIC(name, (struct work * k), (k))
+#define RIDGE_KERNEL(name, type)              \
+    SIMD_BODY void name##_body(type *k)       \
+    {                                         \
+        if (k->in->wide == WIDE)              \
+            name##_of(k, WIDE / FOUR);        \
+        else                                  \
+            name##_of(k, SPARSE_HALF / FOUR); \
+    }                                         \
+    SIMD_KERNEL_STATIC(name, (type * k), (k))
 
-/* w += by direction; then slope = trust slope - lambda u, where w = trust u and slope comes as
- * X' residual; slope_squares. */
-SIMD_BODY void slope_of(struct work *k, const int groups)
+/* weighted = weight product; main = sum of weight product^2 */
+SIMD_BODY void weigh_of(struct work *k, const int groups)
+{
+    int64_t n = k->in->x->rows * (int64_t)(groups * FOUR);
+    four_d sum[WIDE / FOUR] = { { 0 } };
+
+    for (int64_t i = 0; i < n; i += groups * FOUR) {
+        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
+            four p = AT(k->product + i, c), q = AT(k->in->weight + i, c) * p;
+            PUT(k->weighted + i, c) = q;
+            sum[g] += DOUBLED(q) * DOUBLED(p);
+        }
+    }
+    memcpy(k->main, sum, sizeof sum);
+}
+RIDGE_KERNEL(weigh, struct work)
+
+/* next = trust next - main at - side before, and its squares */
+SIMD_BODY void turn_of(struct work *k, const int groups)
 {
     const struct ridge *in = k->in;
     int64_t n = in->x->cols * (int64_t)(groups * FOUR);
@@ -50,136 +69,226 @@ SIMD_BODY void slope_of(struct work *k, const int groups)
 
     for (int64_t j = 0; j < n; j += groups * FOUR) {
         for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four w = AT(k->w + j, c) + AT(k->by, c) * AT(k->direction + j, c);
-            four_d up = DOUBLED(AT(k->slope + j, c));
+            four_d x = DOUBLED(AT(k->next + j, c));
             if (in->trust)
-                up *= DOUBLED(AT(in->trust + j, c));
-            four slope = SINGLE(up - *(const four_d *)(in->lambda + c) * DOUBLED(w));
-            PUT(k->w + j, c) = w;
-            PUT(k->slope + j, c) = slope;
-            sum[g] += DOUBLED(slope) * DOUBLED(slope);
+                x *= DOUBLED(AT(in->trust + j, c));
+            x -= AT_D(k->main, c) * DOUBLED(AT(k->at + j, c));
+            x -= AT_D(k->side, c) * DOUBLED(AT(k->before + j, c));
+            PUT(k->next + j, c) = SINGLE(x);
+            sum[g] += x * x;
         }
     }
-    memcpy(k->slope_squares, sum, sizeof sum);
+    memcpy(k->squares, sum, sizeof sum);
 }
-RIDGE_KERNEL(slope)
+RIDGE_KERNEL(turn, struct work)
 
-/* direction = slope + keep direction, and its squares; then slope = trust direction, where fits
- * doubt. */
-SIMD_BODY void direction_of(struct work *k, const int groups)
+/* next *= by, which gives it length 1; trusted = trust next */
+SIMD_BODY void scale_of(struct work *k, const int groups)
 {
     const struct ridge *in = k->in;
     int64_t n = in->x->cols * (int64_t)(groups * FOUR);
-    four_d sum[WIDE / FOUR] = { { 0 } };
 
     for (int64_t j = 0; j < n; j += groups * FOUR) {
         for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four d = AT(k->slope + j, c) + AT(k->keep, c) * AT(k->direction + j, c);
-            PUT(k->direction + j, c) = d;
+            four x = SINGLE(AT_D(k->by, c) * DOUBLED(AT(k->next + j, c)));
+            PUT(k->next + j, c) = x;
             if (in->trust)
-                PUT(k->slope + j, c) = d * AT(in->trust + j, c);
-            sum[g] += DOUBLED(d) * DOUBLED(d);
+                PUT(k->trusted + j, c) = x * AT(in->trust + j, c);
         }
     }
-    memcpy(k->direction_squares, sum, sizeof sum);
 }
-RIDGE_KERNEL(direction)
+RIDGE_KERNEL(scale, struct work)
 
-/* curve = sum of weight product^2 */
-SIMD_BODY void curve_of(struct work *k, const int groups)
-{
-    int64_t n = k->in->x->rows * (int64_t)(groups * FOUR);
-    four_d sum[WIDE / FOUR] = { { 0 } };
-
-    for (int64_t i = 0; i < n; i += groups * FOUR) {
-        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four_d q = DOUBLED(AT(k->product + i, c));
-            sum[g] += DOUBLED(AT(k->in->weight + i, c)) * q * q;
-        }
-    }
-    memcpy(k->curve, sum, sizeof sum);
-}
-RIDGE_KERNEL(curve)
-
-/* residual -= by weight product */
-SIMD_BODY void residual_of(struct work *k, const int groups)
-{
-    int64_t n = k->in->x->rows * (int64_t)(groups * FOUR);
-
-    for (int64_t i = 0; i < n; i += groups * FOUR) {
-        for (int g = 0, c = 0; g < groups; g++, c += FOUR)
-            PUT(k->residual + i, c) -=
-                AT(k->by, c) * AT(k->in->weight + i, c) * AT(k->product + i, c);
-    }
-}
-RIDGE_KERNEL(residual)
-
-/* slope = X' residual */
-static void back(struct work *k)
+/* next = X' rows */
+static void back(struct work *k, const float *rows)
 {
     const struct sparse *x = k->in->x;
     int wide = k->in->wide;
 
     if (k->in->columns) {
-        sparse_columns_times(k->in->columns, wide, k->residual, wide, k->slope, wide);
+        sparse_columns_times(k->in->columns, wide, rows, wide, k->next, wide);
         return;
     }
-    memset(k->slope, 0, (size_t)x->cols * (size_t)wide * sizeof *k->slope);
-    sparse_transposed_times(x, wide, k->residual, wide, k->slope, wide);
+    memset(k->next, 0, (size_t)x->cols * (size_t)wide * sizeof *k->next);
+    sparse_transposed_times(x, wide, rows, wide, k->next, wide);
 }
 
-static void step(struct work *k)
+/* Makes the next direction of X' rows. A length that is nothing beside `least` is what rounding has
+ * left: that fit has no further direction, and 0 stands for it. */
+static void direct(struct work *k, const float *rows, const double least[WIDE], double length[WIDE])
+{
+    back(k, rows);
+    turn(k);
+    for (int c = 0; c < k->in->wide; c++) {
+        length[c] = sqrt(k->squares[c]);
+        if (!(length[c] > least[c]))
+            length[c] = 0;
+        k->by[c] = length[c] > 0 ? 1 / length[c] : 0;
+    }
+    scale(k);
+}
+
+static void lanczos(struct work *k, struct ridge_basis *b)
 {
     const struct ridge *in = k->in;
-    double before[WIDE];
+    int64_t rows = b->rows * b->wide, cols = b->cols * b->wide;
+    double least[WIDE] = { 0 };
 
-    sparse_times(in->x, in->wide, in->trust ? k->slope : k->direction, in->wide, k->product,
-                 in->wide);
-    curve(k);
-    /* the minimum of each fit along its direction */
-    for (int c = 0; c < in->wide; c++) {
-        double down = k->curve[c] + in->lambda[c] * k->direction_squares[c];
-        k->by[c] = (float)(down > 0 ? k->slope_squares[c] / down : 0);
+    k->before = k->at = k->next = b->direction;
+    direct(k, in->sum, least, b->length);
+    for (int i = 0; i < b->steps; i++) {
+        float *product = b->product + (in->keeps_products ? i * rows : 0);
+        k->product = product;
+        k->at = b->direction + i * cols;
+        sparse_times(in->x, in->wide, k->trusted ? k->trusted : k->at, in->wide, product, in->wide);
+        weigh(k);
+        memcpy(b->main[i], k->main, sizeof k->main);
+        if (i + 1 == b->steps)
+            break;
+        for (int c = 0; c < in->wide; c++)
+            least[c] = 1e-6 * (k->main[c] + k->side[c]);
+        k->next = b->direction + (i + 1) * cols;
+        direct(k, k->weighted, least, b->side[i]);
+        memcpy(k->side, b->side[i], sizeof k->side);
+        k->before = k->at;
     }
-    residual(k);
-    memcpy(before, k->slope_squares, sizeof before);
-    back(k);
-    slope(k);
-    for (int c = 0; c < in->wide; c++)
-        k->keep[c] = before[c] > 0 ? (float)(k->slope_squares[c] / before[c]) : 0;
-    direction(k);
 }
 
-int ridge_fit(const struct ridge *in, float *w, struct err *err)
+int ridge_basis_make(const struct ridge *in, struct ridge_basis *out, struct err *err)
 {
     size_t rows = (size_t)in->x->rows * (size_t)in->wide * sizeof(float);
     size_t cols = (size_t)in->x->cols * (size_t)in->wide * sizeof(float);
-    struct work k = { .in = in,
-                      .residual = mem_try_alloc(rows),
-                      .product = mem_try_alloc(rows),
-                      .slope = mem_try_alloc(cols),
-                      .direction = mem_try_zalloc(cols),
-                      .w = w };
+    size_t steps = (size_t)in->steps;
+    struct work k = { .in = in, .weighted = mem_try_alloc(rows) };
     int rc = -1;
 
     CHECK(in->wide == SPARSE_WIDE || in->wide == SPARSE_HALF);
-    if (!k.residual || !k.product || !k.slope || !k.direction) {
-        err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)in->x->rows);
-    } else {
-        memset(w, 0, cols);
-        memcpy(k.residual, in->sum, rows);
-        back(&k);
-        slope(&k);
-        direction(&k);
-        for (int i = 0; i < in->steps; i++)
-            step(&k);
-        for (int64_t j = 0; in->trust && j < in->x->cols * (int64_t)in->wide; j++)
-            w[j] *= in->trust[j];
+    CHECK(in->steps >= 1 && in->steps <= RIDGE_STEPS);
+    *out =
+        (struct ridge_basis){ .wide = in->wide,
+                              .steps = in->steps,
+                              .rows = in->x->rows,
+                              .cols = in->x->cols,
+                              .direction = mem_try_alloc(steps * cols),
+                              .product = mem_try_alloc(in->keeps_products ? steps * rows : rows) };
+    k.trusted = in->trust ? mem_try_alloc(cols) : NULL;
+    if (k.weighted && out->direction && out->product && (!in->trust || k.trusted)) {
+        lanczos(&k, out);
         rc = 0;
+    } else {
+        ridge_basis_fini(out);
+        err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)in->x->rows);
     }
-    mem_try_free(k.residual);
-    mem_try_free(k.product);
-    mem_try_free(k.slope);
-    mem_try_free(k.direction);
+    mem_try_free(k.weighted);
+    mem_try_free(k.trusted);
     return rc;
+}
+
+void ridge_basis_fini(struct ridge_basis *b)
+{
+    mem_try_free(b->direction);
+    mem_try_free(b->product);
+    b->direction = b->product = NULL;
+}
+
+/* ---- one penalty ---- */
+
+void ridge_place_of(const struct ridge_basis *b, double lambda, int steps, struct ridge_place *out)
+{
+    CHECK(steps >= 1 && steps <= b->steps);
+    memset(out, 0, sizeof *out);
+    out->steps = steps;
+    for (int c = 0; c < b->wide; c++) {
+        double down[RIDGE_STEPS], z[RIDGE_STEPS], at = 0;
+        for (int i = 0; i < steps; i++) {
+            double side = i > 0 ? b->side[i - 1][c] / down[i - 1] : 0;
+            down[i] = b->main[i][c] + lambda - (i > 0 ? side * b->side[i - 1][c] : 0);
+            z[i] = i > 0 ? -side * z[i - 1] : b->length[c];
+        }
+        for (int i = steps - 1; i >= 0; i--) {
+            at = (z[i] - (i + 1 < steps ? b->side[i][c] * at : 0)) / down[i];
+            out->along[i][c] = (float)at;
+        }
+    }
+}
+
+/* What the kernels below read and write: the places, of rows [from, to) of the vectors. */
+struct solved {
+    const struct ridge_basis *in;
+    const struct ridge_place *at;
+    const float *n, *sum, *trust;
+    float *w;
+    int64_t from, to;
+    double along[WIDE], squares[WIDE];
+};
+
+SIMD_BODY void weights_of(struct solved *k, const int groups)
+{
+    int64_t n = k->in->cols * (int64_t)(groups * FOUR);
+
+    for (int64_t j = 0; j < n; j += groups * FOUR) {
+        for (int c = 0; c < groups * FOUR; c += FOUR) {
+            four w = { 0 };
+            for (int i = 0; i < k->at->steps; i++)
+                w += AT(k->at->along[i], c) * AT(k->in->direction + i * n + j, c);
+            if (k->trust)
+                w *= AT(k->trust + j, c);
+            PUT(k->w + j, c) = w;
+        }
+    }
+}
+RIDGE_KERNEL(weights, struct solved)
+
+/* Adds to along and squares. */
+SIMD_BODY void gains_of(struct solved *k, const int groups)
+{
+    int64_t n = k->in->rows * (int64_t)(groups * FOUR);
+    four_d along[WIDE / FOUR], squares[WIDE / FOUR];
+
+    memcpy(along, k->along, sizeof along);
+    memcpy(squares, k->squares, sizeof squares);
+    for (int64_t t = k->from * groups * FOUR; t < k->to * groups * FOUR; t += groups * FOUR) {
+        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
+            four x = { 0 };
+            for (int i = 0; i < k->at->steps; i++)
+                x += AT(k->at->along[i], c) * AT(k->in->product + i * n + t, c);
+            four_d score = DOUBLED(x);
+            along[g] += score * DOUBLED(AT(k->sum + t, c));
+            squares[g] += score * score * DOUBLED(AT(k->n + t, c));
+        }
+    }
+    memcpy(k->along, along, sizeof along);
+    memcpy(k->squares, squares, sizeof squares);
+}
+RIDGE_KERNEL(gains, struct solved)
+
+void ridge_weights(const struct ridge_basis *b, const struct ridge_place *at, const float *trust,
+                   float *w)
+{
+    struct solved k = { .in = b, .at = at, .trust = trust, .w = w };
+
+    weights(&k);
+}
+
+void ridge_gains(const struct ridge_basis *b, const struct ridge_place *at, int places,
+                 const float *n, const float *sum, double (*along)[SPARSE_WIDE],
+                 double (*squares)[SPARSE_WIDE])
+{
+    enum { BLOCK = 64 }; /* rows whose products stay in the nearest cache */
+    struct solved k[RIDGE_MOST_PLACES];
+
+    CHECK(places <= RIDGE_MOST_PLACES);
+    for (int l = 0; l < places; l++)
+        k[l] = (struct solved){ .in = b, .at = &at[l], .n = n, .sum = sum };
+    for (int64_t from = 0; from < b->rows; from += BLOCK) {
+        for (int l = 0; l < places; l++) {
+            k[l].from = from;
+            k[l].to = MIN(from + BLOCK, b->rows);
+            gains(&k[l]);
+        }
+    }
+    for (int l = 0; l < places; l++) {
+        memcpy(along[l], k[l].along, sizeof k[l].along);
+        memcpy(squares[l], k[l].squares, sizeof k[l].squares);
+    }
 }

@@ -2,88 +2,20 @@
  * depends on the distinct texts. Then a block of SPARSE_WIDE fits runs at once: the outputs times
  * the sets of parts that a fit sees. */
 #include "base/mem.h"
-#include "ml/text/ridge.h"
 #include "ml/text/score_private.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    WIDE = SPARSE_WIDE,
     /* The rule is chosen on so many texts. */
     TRY_TEXTS = 6000,
     TRY_ENTRIES = 1500000,
     /* Letter n-grams take 60 ns a byte in each reading, and each fold may read all texts. */
     LETTERS_MOST_BYTES = 50 << 20,
-    LAMBDAS = 5,
-    /* parts of which the penalty is chosen */
-    TRY_PARTS = WIDE / LAMBDAS
+    /* 1 in so many of them shows whether letter n-grams are worth a try. */
+    FEW_TEXTS = 6,
 };
-
-/* ---- choosing the penalty ---- */
-
-static const double lambdas[LAMBDAS] = { 0.3, 1, 3, 12, 50 };
-
-/* Adds, for each penalty, by how much the fits on other parts, each scaled as suits best, lower the
- * sum of squares of the rows they have not seen. What follows the scores does not mind their scale,
- * and a large penalty makes them small but may order the rows best. */
-static int gains_of(const struct score_cells *c, int output, double doubt, int steps,
-                    double gain[LAMBDAS], struct err *err)
-{
-    int64_t texts = c->corpus->x.rows;
-    int parts = MIN(c->parts, TRY_PARTS);
-    struct score_block b = { .n = LAMBDAS * parts, .steps = steps };
-    double along[LAMBDAS] = { 0 }, length[LAMBDAS] = { 0 };
-    float *out = mem_try_alloc((size_t)texts * WIDE * sizeof *out);
-    int wide = WIDE;
-
-    for (int k = 0; k < b.n; k++)
-        b.fit[k] = (struct score_one){ output, k % parts, lambdas[k / parts], doubt };
-    if (!out)
-        return err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)texts);
-    if (score_block_fit(c, &b, err) < 0) {
-        mem_try_free(out);
-        return -1;
-    }
-    wide = b.wide;
-    sparse_times(&c->corpus->x, wide, b.w, wide, out, wide);
-    for (int64_t t = 0; t < texts; t++) {
-        for (int k = 0; k < b.n; k++) {
-            int64_t cell = t * c->parts + b.fit[k].without;
-            double x = (double)out[t * wide + k], n = (double)c->n[cell];
-            double sum = (double)c->sum[output * texts * c->parts + cell] - n * b.base[k];
-            along[k / parts] += x * sum;
-            length[k / parts] += n * x * x;
-        }
-    }
-    for (int l = 0; l < LAMBDAS; l++)
-        gain[l] += along[l] > 0 && length[l] > 0 ? along[l] * along[l] / length[l] : 0;
-    mem_try_free(out);
-    mem_try_free(b.w);
-    return 0;
-}
-
-/* Sets the penalty and the gain, as a share of the target's squares, by fits of so many steps. */
-static int choose_lambda(const struct score_cells *c, int steps, struct score *s, struct err *err)
-{
-    double gain[LAMBDAS] = { 0 }, all = 0, seen = 0, rows = 0;
-    int best = 0;
-
-    for (int o = 0; o < s->n_outputs; o++) {
-        if (gains_of(c, o, s->doubt, steps, gain, err) < 0)
-            return -1;
-        all += c->squares[o];
-    }
-    for (int p = 0; p < c->parts; p++) {
-        rows += c->rows[p];
-        seen += p < TRY_PARTS ? c->rows[p] : 0;
-    }
-    for (int l = 1; l < LAMBDAS; l++)
-        best = gain[l] > gain[best] ? l : best;
-    s->lambda = lambdas[best];
-    s->gain = all > 0 && seen > 0 ? gain[best] / (all * seen / rows) : 0;
-    return 0;
-}
 
 /* The bag, and the matrix that it makes of the texts, of a sample. */
 static int sample_make(const struct words_rule *rule, const struct score_rows *in,
@@ -113,12 +45,12 @@ static void tried_fini(struct tried *t)
     *t = (struct tried){ .bag.n_kept = 0 };
 }
 
-/* Tries a rule; *gain: what it gains. */
+/* Tries a rule on 1 in `share` of the texts that rules are chosen on; *gain: what it gains. */
 static int try_rule(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
-                    int64_t n_texts, struct score *s, struct tried *out, double *gain,
+                    int64_t n_texts, int share, struct score *s, struct tried *out, double *gain,
                     struct err *err)
 {
-    const struct score_limits most = { TRY_TEXTS, TRY_ENTRIES };
+    const struct score_limits most = { TRY_TEXTS / share, TRY_ENTRIES / share };
 
     *out = (struct tried){ .bag.n_kept = 0 };
     *gain = 0;
@@ -127,13 +59,34 @@ static int try_rule(const struct words_rule *rule, const struct score_rows *in, 
     if (out->bag.n_kept == 0)
         return 0;
     s->doubt = 0;
-    if (score_cells_make(s, in, &out->corpus, &out->cells, err) < 0 ||
-        choose_lambda(&out->cells, RIDGE_STEPS, s, err) < 0) {
+    if (score_cells_make(s, in, &out->corpus, NULL, &out->cells, err) < 0 ||
+        score_lambda_try(&out->cells, RIDGE_STEPS, s, err) < 0) {
         tried_fini(out);
         return -1;
     }
     *gain = s->gain;
     return 0;
+}
+
+/* Whether letter n-grams may gain more than the rule so far, by a few of the texts, less a standard error:
+ * 1 = yes. They take five times as long as all other rules, and have the advantage where texts are
+ * few, because they tell of words that were not seen before. */
+static int letters_may(const struct words_rule *rule, const struct words_rule *letters,
+                       const struct score_rows *in, const int64_t *rows, int64_t n_texts,
+                       struct score *s, struct err *err)
+{
+    double gain[2] = { 0, 0 }, seen = 1;
+
+    for (int k = 0; k < 2; k++) {
+        struct tried t;
+        if (try_rule(k ? letters : rule, in, rows, n_texts, FEW_TEXTS, s, &t, &gain[k], err) < 0)
+            return -1;
+        for (int p = 0; p < t.cells.parts; p++)
+            seen += k ? t.cells.rows[p] : 0;
+        tried_fini(&t);
+    }
+    double error = 2 * sqrt(gain[0] / seen) * (1 - gain[0]);
+    return gain[1] > gain[0] - MAX(error, 10 / seen);
 }
 
 /* How far words are doubted with the rule chosen, which gains `best` without doubt: further, as long as
@@ -145,7 +98,7 @@ static int choose_doubt(const struct tried *t, double best, struct score *s, str
 
     for (size_t k = 0; k < ARRAY_LEN(doubts) && t->bag.n_kept > 0; k++) {
         s->doubt = doubts[k];
-        if (choose_lambda(&t->cells, RIDGE_DOUBT_STEPS, s, err) < 0)
+        if (score_lambda_try(&t->cells, RIDGE_FEW_STEPS, s, err) < 0)
             return -1;
         if (s->gain <= best)
             break;
@@ -182,7 +135,14 @@ static int choose_rule(struct words_rule *rule, const struct score_rows *in, con
         tried.presence = tried.presence || k == PRESENCE;
         tried.pairs = k == PAIRS || tried.pairs;
         tried.letters = k == LETTERS;
-        rc = try_rule(&tried, in, rows, n_texts, s, &t[to], &gain, err);
+        if (k == LETTERS) {
+            int may = letters_may(rule, &tried, in, rows, n_texts, s, err);
+            if (may <= 0) {
+                rc = may;
+                break;
+            }
+        }
+        rc = try_rule(&tried, in, rows, n_texts, 1, s, &t[to], &gain, err);
         if (rc == 0 && (k == PLAIN || gain > best * (k == PRESENCE ? 1 : 1.03) + 0.001)) {
             best = gain;
             kept = to;
@@ -245,59 +205,59 @@ static bool target_units(const struct score_rows *in, struct score *s)
     return true;
 }
 
-/* Takes the fit of output o, which is column k of a block. */
-static void fit_take(const struct score_block *b, int k, int o, struct score *s)
+/* Takes the fits of a block with the penalty chosen: those on all rows, and the scores of all levels
+ * by all of them, which are asked for next. */
+static int block_take(const struct score_rows *in, const struct score_cells *c,
+                      const struct score_block *b, struct score *s, struct err *err)
 {
-    for (int j = 0; j < s->bag.n_kept; j++)
-        s->w[j * s->n_outputs + o] = b->w[j * b->wide + k];
-    s->base[o] = (float)b->base[k];
-}
+    float *w = score_block_weights(b, s->lambda, s->steps, err);
+    int fits = c->parts + 1, rc = w ? 0 : -1;
 
-/* The fits of all outputs on all rows, and with them those of each part, whose scores of all levels
- * are asked for next. */
-static int fit_with_parts(const struct score_rows *in, const struct score_cells *c, struct score *s,
-                          struct err *err)
-{
-    int at_once = score_at_once(in), rc = 0;
-
-    for (int first = 0; first < s->n_outputs && rc == 0; first += at_once) {
-        int n = MIN(at_once, s->n_outputs - first);
-        struct score_block b;
-        rc = score_fold_block(s, in, c, c->corpus, first, n, &b, s->first, err);
-        for (int o = 0; o < n && rc == 0; o++)
-            fit_take(&b, o * (in->parts + 1), first + o, s);
-        mem_try_free(b.w);
+    for (int k = 0; k < b->n && rc == 0; k += fits) {
+        int o = b->fit[k].output;
+        for (int j = 0; j < s->bag.n_kept; j++)
+            s->w[j * s->n_outputs + o] = w[j * b->wide + k];
+        s->base[o] = (float)b->base[k];
     }
+    if (rc == 0 && s->first)
+        rc = score_fold_levels(s, in, c->corpus, b, w, s->first, err);
+    mem_try_free(w);
     return rc;
 }
 
-/* The fits of all outputs on all rows. */
+/* The fits of all outputs. last: of the only output, or of the last of several. */
 static int fit_all(const struct score_rows *in, const struct score_cells *c, int64_t cache_bytes,
-                   struct score *s, struct err *err)
+                   const struct score_block *last, struct score *s, struct err *err)
 {
     size_t scores = (size_t)in->texts.n_levels * (size_t)(s->n_outputs * (in->parts + 1));
-    struct score_block b = { .n = s->n_outputs, .steps = RIDGE_STEPS };
+    int at_once = score_at_once(in), rc = 0;
 
     s->w = mem_array((size_t)s->bag.n_kept * (size_t)s->n_outputs, sizeof *s->w);
     if (c->corpus->x.rows == in->texts.n_levels &&
         (int64_t)(scores * sizeof *s->first) <= cache_bytes / 4)
         s->first = mem_try_alloc((scores + 1) * sizeof *s->first);
-    if (s->first)
-        return fit_with_parts(in, c, s, err);
-    for (int o = 0; o < s->n_outputs; o++)
-        b.fit[o] = (struct score_one){ o, -1, s->lambda, s->doubt };
-    if (score_block_fit(c, &b, err) < 0)
-        return -1;
-    for (int o = 0; o < s->n_outputs; o++)
-        fit_take(&b, o, o, s);
-    mem_try_free(b.w);
-    return 0;
+    if (s->n_outputs == 1)
+        return block_take(in, c, last, s, err);
+    for (int o = 0; o < s->n_outputs && rc == 0; o += at_once) {
+        struct score_block b = { .n = 0 };
+        if (score_fold_block(s, c, o, MIN(at_once, s->n_outputs - o), &b, err) < 0)
+            return -1;
+        rc = block_take(in, c, &b, s, err);
+        score_block_fini(&b);
+    }
+    return rc;
 }
 
 /* Keeps the corpus where it holds all texts of the table and is small enough. */
 static void keep_cache(struct score *s, const struct score_rows *in, struct corpus *corpus,
-                       int64_t cache_bytes)
+                       struct score_cells *cells, int64_t cache_bytes)
 {
+    int64_t more = corpus->entries * (int64_t)sizeof *cells->columns.entry;
+
+    if (corpus->x.rows == in->texts.n_levels && corpus_bytes(corpus) + more <= cache_bytes) {
+        s->cache_columns = cells->columns;
+        cells->columns = (struct sparse_columns){ .cols = 0 };
+    }
     if (corpus->x.rows == in->texts.n_levels && corpus_bytes(corpus) <= cache_bytes) {
         s->cache = *corpus;
         s->cached = in->texts.levels;
@@ -330,15 +290,17 @@ static int fit_rest(const struct words_rule *rule, const struct score_rows *in, 
         corpus_fini(&corpus);
         return 0;
     }
-    if (score_cells_make(s, in, &corpus, &cells, err) == 0) {
-        rc = choose_lambda(&cells, RIDGE_STEPS, s, err);
+    if (score_cells_make(s, in, &corpus, NULL, &cells, err) == 0) {
+        struct score_block b = { .n = 0 };
+        rc = score_lambda_last(&cells, &b, s, err);
         if (rc == 0 && s->gain > chance_of(&cells))
-            rc = fit_all(in, &cells, cache_bytes, s, err) < 0 ? -1 : 1;
+            rc = fit_all(in, &cells, cache_bytes, &b, s, err) < 0 ? -1 : 1;
+        score_block_fini(&b);
+        if (rc == 1)
+            keep_cache(s, in, &corpus, &cells, cache_bytes);
         score_cells_fini(&cells);
     }
-    if (rc == 1)
-        keep_cache(s, in, &corpus, cache_bytes);
-    else
+    if (rc != 1)
         corpus_fini(&corpus);
     return rc;
 }
@@ -373,6 +335,7 @@ void score_fini(struct score *s)
 {
     bag_fini(&s->bag);
     corpus_fini(&s->cache);
+    corpus_columns_fini(&s->cache_columns);
     mem_free(s->w);
     mem_try_free(s->first);
     *s = (struct score){ 0 };
@@ -429,6 +392,7 @@ static int load_fits(struct view *in, struct score *s, struct err *err)
         !(s->doubt >= 0 && s->doubt < 100) || !isfinite(s->gain))
         return broken(err);
     s->n_outputs = n;
+    s->steps = RIDGE_STEPS;
     for (int o = 0; o < n; o++) {
         if (load_output(in, s, o, err) < 0)
             return -1;

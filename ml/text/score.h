@@ -38,6 +38,8 @@ struct score {
     int which[SCORE_MOST_OUTPUTS]; /* the class of an output; -1 = the number */
     double mean[SCORE_MOST_OUTPUTS], spread[SCORE_MOST_OUTPUTS];
     double lambda;
+    /* Not saved: how many steps fits take (ridge.h), where half of them gain as much. */
+    int steps;
     /* Words are trusted by 1 - doubt / z^2, at least 0, where z is what a word alone says about the
      * target in standard errors: few of many words may matter. */
     double doubt;
@@ -47,6 +49,7 @@ struct score {
     float base[SCORE_MOST_OUTPUTS];
     /* Not saved: the table's texts as a matrix, where they fit into the budget of score_fit. */
     struct corpus cache;
+    struct sparse_columns cache_columns; /* of the cache; zeros where it has none */
     const char *const *cached;
     /* Not saved: what score_fold would give of the rows that it was fitted on, where their texts are
      * one matrix; mem_try_free. NULL = not made. */

@@ -1,14 +1,14 @@
 /* score_cells.c - sums of the training rows by text and part, and blocks of fits on them. The cost of
  * a fit depends on the distinct texts, not on the rows. */
 #include "base/mem.h"
-#include "ml/text/ridge.h"
 #include "ml/text/score_private.h"
 
 #include <string.h>
 
 void score_cells_fini(struct score_cells *c)
 {
-    corpus_columns_fini(&c->columns);
+    if (c->owns_columns)
+        corpus_columns_fini(&c->columns);
     mem_try_free(c->n);
     mem_try_free(c->sum);
     c->n = c->sum = NULL;
@@ -27,7 +27,8 @@ static double weight_scale(const struct score_rows *in)
 }
 
 int score_cells_make(const struct score *s, const struct score_rows *in,
-                     const struct corpus *corpus, struct score_cells *out, struct err *err)
+                     const struct corpus *corpus, const struct sparse_columns *columns,
+                     struct score_cells *out, struct err *err)
 {
     int64_t texts = corpus->x.rows, size = texts * in->parts;
     double scale = weight_scale(in);
@@ -60,7 +61,11 @@ int score_cells_make(const struct score *s, const struct score_rows *in,
         }
     }
     mem_try_free(at);
-    corpus_columns(corpus, &out->columns);
+    out->owns_columns = !columns;
+    if (columns)
+        out->columns = *columns;
+    else
+        corpus_columns(corpus, &out->columns);
     return 0;
 }
 
@@ -75,38 +80,32 @@ static double base_of(const struct score_cells *c, const struct score_one *f)
     return n > 0 ? sum / n : 0;
 }
 
-/* A fit of the block before k that sees the same targets of the same rows; -1 = none. */
-static int fit_before(const struct score_block *b, int k)
+/* Weights and centred sums of the rows that a block's fits see, or of the part that they do not. */
+static void block_sums(const struct score_cells *c, const struct score_block *b, bool is_seen,
+                       float *weight, float *sum)
 {
-    for (int i = 0; i < k; i++) {
-        if (b->fit[i].output == b->fit[k].output && b->fit[i].without == b->fit[k].without)
-            return i;
-    }
-    return -1;
-}
+    int64_t size = c->corpus->x.rows * c->parts;
 
-/* Weights and centred sums of a block's fits. */
-static void block_sums(const struct score_cells *c, const struct score_block *b, float *weight,
-                       float *sum)
-{
-    int64_t texts = c->corpus->x.rows, wide = b->wide;
-
-    for (int k = 0; k < b->n; k++) {
-        const struct score_one *f = &b->fit[k];
-        const float *from = c->sum + f->output * texts * c->parts;
-        int like = fit_before(b, k);
-        for (int64_t t = 0; t < texts && like >= 0; t++) {
-            weight[t * wide + k] = weight[t * wide + like];
-            sum[t * wide + k] = sum[t * wide + like];
-        }
-        for (int64_t t = 0; t < texts && like < 0; t++) {
-            double n = 0, s = 0;
-            for (int p = 0; p < c->parts; p++) {
-                n += p == f->without ? 0 : (double)c->n[t * c->parts + p];
-                s += p == f->without ? 0 : (double)from[t * c->parts + p];
+    for (int64_t cell = 0; cell < size; cell += c->parts, weight += b->wide, sum += b->wide) {
+        const float *n = c->n + cell;
+        double all_n = 0, all = 0;
+        for (int p = 0; p < c->parts; p++)
+            all_n += (double)n[p];
+        for (int k = 0, output = -1; k < b->n; k++) {
+            const struct score_one *f = &b->fit[k];
+            const float *from = c->sum + f->output * size + cell;
+            if (f->output != output) {
+                all = 0;
+                for (int p = 0; p < c->parts; p++)
+                    all += (double)from[p];
+                output = f->output;
             }
-            weight[t * wide + k] = (float)n;
-            sum[t * wide + k] = (float)(s - n * b->base[k]);
+            double rows = f->without < 0 ? 0 : (double)n[f->without];
+            double s = f->without < 0 ? 0 : (double)from[f->without];
+            rows = is_seen ? all_n - rows : rows;
+            s = is_seen ? all - s : s;
+            weight[k] = (float)rows;
+            sum[k] = (float)(s - rows * b->base[k]);
         }
     }
 }
@@ -174,16 +173,22 @@ static int block_trust(const struct score_cells *c, const struct score_block *b,
     return 0;
 }
 
-/* What a block's fits are made of; all mem_try_free. */
+void score_block_fini(struct score_block *b)
+{
+    ridge_basis_fini(&b->basis);
+    mem_try_free(b->trust);
+    b->trust = NULL;
+}
+
+/* What a block's fits are made of, beside their trust; all mem_try_free. */
 struct block_room {
-    float *weight, *sum, *trust, *room;
+    float *weight, *sum, *room;
 };
 
 static void room_fini(struct block_room *r)
 {
     mem_try_free(r->weight);
     mem_try_free(r->sum);
-    mem_try_free(r->trust);
     mem_try_free(r->room);
 }
 
@@ -197,43 +202,80 @@ static bool room_init(struct block_room *r, const struct score_cells *c, struct 
         doubts = doubts || b->fit[k].doubt > 0;
     r->weight = mem_try_zalloc(texts * sizeof *r->weight);
     r->sum = mem_try_zalloc(texts * sizeof *r->sum);
-    b->w = mem_try_alloc(kept * sizeof *b->w);
-    r->trust = doubts ? mem_try_alloc(kept * sizeof *r->trust) : NULL;
+    b->trust = doubts ? mem_try_alloc(kept * sizeof *b->trust) : NULL;
     r->room = doubts ? mem_try_alloc(kept * sizeof *r->room) : NULL;
-    return r->weight && r->sum && b->w && (!doubts || (r->trust && r->room));
+    return r->weight && r->sum && (!doubts || (b->trust && r->room));
 }
 
-int score_block_fit(const struct score_cells *c, struct score_block *b, struct err *err)
+static int no_memory(int64_t texts, struct err *err)
 {
-    struct block_room r = { NULL, NULL, NULL, NULL };
+    return err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)texts);
+}
+
+int score_block_make(const struct score_cells *c, struct score_block *b, struct err *err)
+{
+    struct block_room r = { NULL, NULL, NULL };
     int rc = -1;
 
+    b->basis = (struct ridge_basis){ .steps = 0 };
     b->wide = b->n <= SPARSE_HALF ? SPARSE_HALF : SPARSE_WIDE;
     for (int k = 0; k < b->n; k++)
         b->base[k] = base_of(c, &b->fit[k]);
     bool is_fine = room_init(&r, c, b);
     if (is_fine) {
-        block_sums(c, b, r.weight, r.sum);
-        is_fine = !r.trust || block_trust(c, b, r.weight, r.sum, r.trust, r.room) == 0;
+        block_sums(c, b, true, r.weight, r.sum);
+        is_fine = !b->trust || block_trust(c, b, r.weight, r.sum, b->trust, r.room) == 0;
     }
     if (is_fine) {
-        struct ridge in = { .x = &c->corpus->x,
-                            .columns = c->columns.start ? &c->columns : NULL,
-                            .wide = b->wide,
-                            .steps = b->steps,
-                            .weight = r.weight,
-                            .sum = r.sum,
-                            .trust = r.trust };
-        for (int k = 0; k < b->wide; k++)
-            in.lambda[k] = k < b->n ? b->fit[k].lambda : 1;
-        rc = ridge_fit(&in, b->w, err);
+        const struct ridge in = { .x = &c->corpus->x,
+                                  .columns = c->columns.start ? &c->columns : NULL,
+                                  .wide = b->wide,
+                                  .steps = b->steps,
+                                  .keeps_products = b->is_choice,
+                                  .weight = r.weight,
+                                  .sum = r.sum,
+                                  .trust = b->trust };
+        rc = ridge_basis_make(&in, &b->basis, err);
     } else {
-        err_set(err, ERR_NOMEM, "no memory to score %lld texts", (long long)c->corpus->x.rows);
+        no_memory(c->corpus->x.rows, err);
     }
     room_fini(&r);
-    if (rc < 0) {
-        mem_try_free(b->w);
-        b->w = NULL;
+    if (rc < 0)
+        score_block_fini(b);
+    return rc;
+}
+
+float *score_block_weights(const struct score_block *b, double lambda, int steps, struct err *err)
+{
+    float *w = mem_try_alloc(((size_t)b->basis.cols * (size_t)b->wide + 1) * sizeof *w);
+    struct ridge_place at;
+
+    if (!w) {
+        no_memory(b->basis.rows, err);
+        return NULL;
     }
+    ridge_place_of(&b->basis, lambda, steps, &at);
+    ridge_weights(&b->basis, &at, b->trust, w);
+    return w;
+}
+
+int score_block_gains(const struct score_cells *c, const struct score_block *b,
+                      const double *lambda, const int *steps, int n, double (*along)[SPARSE_WIDE],
+                      double (*squares)[SPARSE_WIDE], struct err *err)
+{
+    size_t size = (size_t)c->corpus->x.rows * (size_t)b->wide;
+    float *weight = mem_try_zalloc((size + 1) * sizeof *weight);
+    float *sum = mem_try_zalloc((size + 1) * sizeof *sum);
+    struct ridge_place at[RIDGE_MOST_PLACES];
+    int rc = weight && sum ? 0 : no_memory(c->corpus->x.rows, err);
+
+    if (rc == 0)
+        block_sums(c, b, false, weight, sum);
+    for (int l = 0; l < n && rc == 0; l++)
+        ridge_place_of(&b->basis, lambda[l], steps[l], &at[l]);
+    if (rc == 0)
+        ridge_gains(&b->basis, at, n, weight, sum, along, squares);
+    mem_try_free(weight);
+    mem_try_free(sum);
     return rc;
 }

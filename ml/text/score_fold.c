@@ -1,6 +1,5 @@
 /* score_fold.c - the scores of texts, by the fit on all training rows or by the fits of one fold. */
 #include "base/mem.h"
-#include "ml/text/ridge.h"
 #include "ml/text/score_private.h"
 
 #include <math.h>
@@ -46,24 +45,42 @@ int score_texts(const struct score *s, const char *const *levels, int n_levels, 
     return rc;
 }
 
-/* Writes the scores of all levels by the fits of a block, which stand together in rows of `stride`
- * floats. */
-static int block_levels(const struct score *s, const struct score_rows *in,
-                        const struct corpus *whole, const struct score_block *b, float *out,
-                        int64_t stride, struct err *err)
+int score_at_once(const struct score_rows *in)
+{
+    return WIDE / (in->parts + 1);
+}
+
+int score_fold_block(const struct score *s, const struct score_cells *c, int first, int n,
+                     struct score_block *b, struct err *err)
+{
+    int fits = c->parts + 1;
+
+    b->n = n * fits;
+    b->steps = s->steps;
+    for (int k = 0; k < b->n; k++)
+        b->fit[k] = (struct score_one){ first + k / fits, k % fits - 1, s->doubt };
+    return score_block_make(c, b, err);
+}
+
+/* The scores of all levels by the fits of a block stand together in rows of all fits. */
+int score_fold_levels(const struct score *s, const struct score_rows *in,
+                      const struct corpus *whole, const struct score_block *b, const float *w,
+                      float *out, struct err *err)
 {
     float *wide = mem_try_alloc((size_t)LEVEL_BLOCK * WIDE * sizeof *wide);
     int rc = wide ? 0 : err_set(err, ERR_NOMEM, "no memory to score %d texts", in->texts.n_levels);
+    int64_t fits = in->parts + 1, stride = s->n_outputs * fits;
 
+    out += b->fit[0].output * fits;
     for (int from = 0; rc == 0 && from < in->texts.n_levels; from += LEVEL_BLOCK) {
         int n = MIN(in->texts.n_levels - from, LEVEL_BLOCK);
         if (whole) {
             struct sparse x = whole->x;
             x.start += from;
             x.rows = n;
-            sparse_times(&x, b->wide, b->w, b->wide, wide, b->wide);
+            sparse_times(&x, b->wide, w, b->wide, wide, b->wide);
         } else {
-            rc = times_levels(&s->bag, in->texts.levels + from, n, b->w, b->wide, wide, err);
+            rc = times_levels(&s->bag, in->texts.levels + from, n, w, b->wide, wide, err);
         }
         for (int l = 0; rc == 0 && l < n; l++) {
             for (int k = 0; k < b->n; k++)
@@ -74,25 +91,6 @@ static int block_levels(const struct score *s, const struct score_rows *in,
     return rc;
 }
 
-int score_at_once(const struct score_rows *in)
-{
-    return WIDE / (in->parts + 1);
-}
-
-int score_fold_block(const struct score *s, const struct score_rows *in,
-                     const struct score_cells *c, const struct corpus *whole, int first, int n,
-                     struct score_block *b, float *out, struct err *err)
-{
-    int fits = in->parts + 1;
-
-    *b = (struct score_block){ .n = n * fits, .steps = RIDGE_STEPS };
-    for (int k = 0; k < b->n; k++)
-        b->fit[k] = (struct score_one){ first + k / fits, k % fits - 1, s->lambda, s->doubt };
-    if (score_block_fit(c, b, err) < 0)
-        return -1;
-    return block_levels(s, in, whole, b, out + first * fits, (int64_t)s->n_outputs * fits, err);
-}
-
 static int fold_outputs(const struct score *s, const struct score_rows *in,
                         const struct score_cells *c, const struct corpus *whole, float *out,
                         struct err *err)
@@ -100,9 +98,13 @@ static int fold_outputs(const struct score *s, const struct score_rows *in,
     int at_once = score_at_once(in), rc = 0;
 
     for (int o = 0; rc == 0 && o < s->n_outputs; o += at_once) {
-        struct score_block b;
-        rc = score_fold_block(s, in, c, whole, o, MIN(at_once, s->n_outputs - o), &b, out, err);
-        mem_try_free(b.w);
+        struct score_block b = { .n = 0 };
+        if (score_fold_block(s, c, o, MIN(at_once, s->n_outputs - o), &b, err) < 0)
+            return -1;
+        float *w = score_block_weights(&b, s->lambda, s->steps, err);
+        rc = w ? score_fold_levels(s, in, whole, &b, w, out, err) : -1;
+        mem_try_free(w);
+        score_block_fini(&b);
     }
     return rc;
 }
@@ -110,6 +112,7 @@ static int fold_outputs(const struct score *s, const struct score_rows *in,
 int score_fold(const struct score *s, const struct score_rows *in, float *out, struct err *err)
 {
     const struct corpus *whole = s->cached == in->texts.levels ? &s->cache : NULL;
+    bool is_ready = whole && s->cache_columns.start;
     struct corpus corpus = { 0 };
     struct score_cells cells;
     int rc = 0;
@@ -123,7 +126,8 @@ int score_fold(const struct score *s, const struct score_rows *in, float *out, s
         if (rc < 0)
             return -1;
     }
-    rc = score_cells_make(s, in, whole ? whole : &corpus, &cells, err);
+    rc = score_cells_make(s, in, whole ? whole : &corpus, is_ready ? &s->cache_columns : NULL,
+                          &cells, err);
     if (rc == 0) {
         rc = fold_outputs(s, in, &cells, whole, out, err);
         score_cells_fini(&cells);

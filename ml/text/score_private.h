@@ -4,7 +4,7 @@
 
 #include "ml/text/score.h"
 
-#include "ml/cpu/sparse.h"
+#include "ml/text/ridge.h"
 
 /* How much is read at most for one round of fits. */
 struct score_limits {
@@ -16,42 +16,64 @@ struct score_cells {
     const struct corpus *corpus;
     /* its matrix column by column, where there is memory for it (corpus_columns) */
     struct sparse_columns columns;
+    bool owns_columns;
     int parts, n_outputs;
     float *n;   /* [texts][parts] rows */
     float *sum; /* [n_outputs][texts][parts] of the target in units of its spread */
     double rows[SCORE_MOST_PARTS], total[SCORE_MOST_OUTPUTS][SCORE_MOST_PARTS];
     double squares[SCORE_MOST_OUTPUTS];
 };
-/* Rows whose text is not in the corpus are left out. */
+/* Rows whose text is not in the corpus are left out. columns: of the corpus, NULL = they are made. */
 int score_cells_make(const struct score *s, const struct score_rows *in,
-                     const struct corpus *corpus, struct score_cells *out, struct err *err);
+                     const struct corpus *corpus, const struct sparse_columns *columns,
+                     struct score_cells *out, struct err *err);
 void score_cells_fini(struct score_cells *c);
 
 /* One fit: of an output, on the rows of all parts but `without` (-1 = on all). */
 struct score_one {
     int output, without;
-    double lambda, doubt;
+    double doubt;
 };
-/* Fits that run at once. */
+/* Fits that run at once, each for any penalty. */
 struct score_block {
     struct score_one fit[SPARSE_WIDE];
     int n;
     int steps;                /* of each (ridge.h) */
+    bool is_choice;           /* whether score_block_gains will be called */
     int wide;                 /* room for n fits: SPARSE_WIDE or SPARSE_HALF */
     double base[SPARSE_WIDE]; /* mean of the target in the rows of the fit */
-    float *w;                 /* [kept][wide]; mem_try_free */
+    struct ridge_basis basis;
+    float *trust; /* [kept][wide]; NULL = no fit doubts */
 };
-/* Sets wide, base and w. */
-int score_block_fit(const struct score_cells *c, struct score_block *b, struct err *err);
+/* Sets wide, base, basis and trust. */
+int score_block_make(const struct score_cells *c, struct score_block *b, struct err *err);
+void score_block_fini(struct score_block *b);
+/* The fits with a penalty, after so many steps: [kept][wide], mem_try_free; NULL = there is no memory. */
+float *score_block_weights(const struct score_block *b, double lambda, int steps, struct err *err);
+/* What each fit gains in the rows of the part that it has not seen is told by two sums over them, of
+ * score times target and of score^2. Sets those with each of n penalties and numbers of steps. */
+int score_block_gains(const struct score_cells *c, const struct score_block *b,
+                      const double *lambda, const int *steps, int n, double (*along)[SPARSE_WIDE],
+                      double (*squares)[SPARSE_WIDE], struct err *err);
+
+/* score_lambda.c. Sets the penalty and the gain by fits of so many steps on all but a part, for some
+ * parts. */
+int score_lambda_try(const struct score_cells *c, int steps, struct score *s, struct err *err);
+/* Sets the penalty, the steps and the gain by the fits of all outputs that scores of the training rows are
+ * made of, with all parts. A single output has them in one block, which is left in b. */
+int score_lambda_last(const struct score_cells *c, struct score_block *b, struct score *s,
+                      struct err *err);
 
 /* score_fold.c. Outputs that fit into one block with the fits of all parts. */
 int score_at_once(const struct score_rows *in);
-/* Fits outputs [first, first + n), first on all rows, then without each part, and writes the scores of
- * all levels to out, as score_fold. whole: the matrix of all levels, NULL = they are read. The
- * caller frees b->w. */
-int score_fold_block(const struct score *s, const struct score_rows *in,
-                     const struct score_cells *c, const struct corpus *whole, int first, int n,
-                     struct score_block *b, float *out, struct err *err);
+/* The fits of outputs [first, first + n): of each first on all rows, then without each part. */
+int score_fold_block(const struct score *s, const struct score_cells *c, int first, int n,
+                     struct score_block *b, struct err *err);
+/* Writes what the fits w of such a block give all levels to out, as score_fold. whole: the matrix of all
+ * levels, NULL = they are read. */
+int score_fold_levels(const struct score *s, const struct score_rows *in,
+                      const struct corpus *whole, const struct score_block *b, const float *w,
+                      float *out, struct err *err);
 
 /* score_sample.c. The rows that use each level ([n_levels], mem_try_free) and how many levels are
  * used. */
