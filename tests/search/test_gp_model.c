@@ -167,6 +167,54 @@ static void the_posterior_is_that_of_the_dense_matrix(void **state)
     }
 }
 
+/* Points cut off and others added: the same bits as a model made anew. The bound by the closest point
+ * holds at every place. */
+static void a_factor_that_was_cut_is_as_made_anew(void **state)
+{
+    double x[GP_MAX_DIMS], got[2], want[2];
+    struct scene s = { 0 };
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 7);
+    for (int round = 0; round < 100; round++) {
+        scene_init(&s, &r, 4 + (int)rng_below(&r, N - 4));
+        int n = s.points.n, kept = (int)rng_below(&r, (uint32_t)n);
+        struct gp_model m[2];
+        for (int k = 0; k < 2; k++) {
+            gp_model_init(&m[k], s.points.d, CAP);
+            memcpy(m[k].points.is_choice, s.points.is_choice, sizeof s.points.is_choice);
+            gp_model_clear(&m[k], s.theta);
+        }
+        for (int i = 0; i < n; i++) { /* what is cut off later are other points */
+            point_of(&s, i, x);
+            gp_points_add(&m[1].points, x);
+            if (i >= kept)
+                random_place(&s, &r, x);
+            gp_points_add(&m[0].points, x);
+            m[0].points.share[i] = m[1].points.share[i] = s.points.share[i];
+        }
+        gp_model_extend(&m[0], n, s.targets + 1);
+        gp_model_cut(&m[0], kept);
+        for (int i = kept; i < n; i++) {
+            point_of(&s, i, x);
+            gp_points_add(&m[0].points, x);
+            m[0].points.share[i] = s.points.share[i];
+        }
+        gp_model_extend(&m[0], n, s.targets);
+        gp_model_extend(&m[1], n, s.targets);
+        random_place(&s, &r, x);
+        gp_predict(&m[0], x, &got[0], &got[1]);
+        gp_predict(&m[1], x, &want[0], &want[1]);
+        assert_memory_equal(got, want, sizeof got);
+        (void)gp_mean(&m[1], x);
+        assert_true(gp_deviation_bound(&m[1]) >= want[1] - 1e-9);
+        gp_model_fini(&m[0]);
+        gp_model_fini(&m[1]);
+        gp_points_fini(&s.points);
+    }
+}
+
 /* A trial in flight: the mean stays, the deviation never grows, and near it falls to almost nothing. Grown row by row or
  * made at once, the bits are the same. */
 static void points_in_flight_narrow_but_do_not_move(void **state)
@@ -374,6 +422,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_posterior_is_that_of_the_dense_matrix),
+        cmocka_unit_test(a_factor_that_was_cut_is_as_made_anew),
         cmocka_unit_test(points_in_flight_narrow_but_do_not_move),
         cmocka_unit_test(the_gradient_is_that_of_finite_differences),
         cmocka_unit_test(the_objective_ranks_settings_as_likelihood_times_prior_does),

@@ -26,11 +26,13 @@
 enum {
     PENDING_MAX = 64,
     FIT_MAX = 128,
-    FIT_EVERY = 16,
+    FIT_EVERY = 10,
     LEAST_VALUES = 2,
     FAILING = 4,
     CAP = GP_TARGETS + PENDING_MAX + 4
 };
+/* See aim(). */
+static const double HARDLY_NOISE = 0.05, ROUGHNESS = 0.17;
 /* Multiplications that a suggestion may spend on the fit and on the choice of a point: a few
  * milliseconds each. */
 static const double FIT_WORK = 4e6, PICK_WORK = 8e6;
@@ -54,7 +56,10 @@ struct gp_sampler {
     struct gp_train train;
     struct gp_model model; /* room made at first use */
     struct gp_scratch scratch;
-    uint64_t modelled; /* hash of the model's targets; 0 = none */
+    uint64_t modelled;             /* hash of the model's targets; 0 = none */
+    bool is_factored;              /* the model's factor is of theta */
+    int modelled_rows[GP_TARGETS]; /* of the history: the model's points with targets */
+    int by_trial[GP_TARGETS];      /* places in `train`, in order of trials */
     int64_t believed[PENDING_MAX];
     double *seen;            /* scratch: a point from the history */
     double *elites;          /* GP_MAX_ELITES units that a pick starts from */
@@ -178,6 +183,7 @@ static void fit_update(struct gp_sampler *g)
         gp_scratch_init(&g->scratch, FIT_MAX);
     fit(g);
     g->modelled = 0;
+    g->is_factored = false;
 }
 
 /* The best of the model's means at the points from..n-1. Trials in flight count with what the model believes of them, because that cannot be gained
@@ -210,27 +216,79 @@ static int falling(const void *x, const void *y)
  * y. */
 static void rank_by_mean(struct gp_sampler *g)
 {
+    const double *weight = g->model.weight, noise = g->model.kernel.noise;
     struct place_mean all[GP_TARGETS];
 
-    for (int i = 0; i < g->train.n; i++)
-        all[i] = (struct place_mean){
-            g->train.targets[i] - g->model.kernel.noise * g->train.shares[i] * g->model.weight[i], i
-        };
+    for (int i = 0; i < g->train.n; i++) {
+        int at = g->by_trial[i];
+        all[i] =
+            (struct place_mean){ g->train.targets[at] - noise * g->train.shares[at] * weight[i],
+                                 at };
+    }
     qsort(all, (size_t)g->train.n, sizeof *all, falling);
     for (int i = 0; i < g->train.n; i++)
         g->by_mean[i] = all[i].place;
     g->best_told = all[0].mean;
 }
 
+struct place_trial {
+    int64_t trial;
+    int place;
+};
+
+static int rising(const void *x, const void *y)
+{
+    const struct place_trial *a = x, *b = y;
+
+    return a->trial < b->trial ? -1 : a->trial > b->trial;
+}
+
+static void order_by_trial(struct gp_sampler *g)
+{
+    struct place_trial all[GP_TARGETS];
+
+    for (int i = 0; i < g->train.n; i++)
+        all[i] = (struct place_trial){ g->history.rows[g->train.rows[i]].trial, i };
+    qsort(all, (size_t)g->train.n, sizeof *all, rising);
+    for (int i = 0; i < g->train.n; i++)
+        g->by_trial[i] = all[i].place;
+}
+
+/* Whether point i of the model is the trial that belongs there. */
+static bool is_kept(const struct gp_sampler *g, int i)
+{
+    int at = g->by_trial[i];
+
+    return g->modelled_rows[i] == g->train.rows[at] &&
+           g->model.points.share[i] == g->train.shares[at];
+}
+
+/* The known trials stand in the order of their numbers, so that the factor usually only gets a row
+ * when a result has come. What depends on values, the targets, is not in the factor. */
 static void model_build(struct gp_sampler *g)
 {
-    gp_model_clear(&g->model, g->theta);
-    for (int i = 0; i < g->train.n; i++)
-        points_add(g, &g->model.points, g->train.rows[i]);
-    memcpy(g->model.points.share, g->train.shares, (size_t)g->train.n * sizeof *g->train.shares);
-    gp_model_extend(&g->model, g->train.n, g->train.targets);
+    double targets[GP_TARGETS];
+    int n = g->train.n, kept = 0, had = g->is_factored ? g->model.n_targets : 0;
+
+    order_by_trial(g);
+    while (kept < had && kept < n && is_kept(g, kept))
+        kept++;
+    if (!g->is_factored)
+        gp_model_clear(&g->model, g->theta);
+    gp_model_cut(&g->model, kept);
+    for (int i = 0; i < n; i++) {
+        int at = g->by_trial[i];
+        targets[i] = g->train.targets[at];
+        if (i < kept)
+            continue;
+        g->modelled_rows[i] = g->train.rows[at];
+        points_add(g, &g->model.points, g->train.rows[at]);
+        g->model.points.share[i] = g->train.shares[at];
+    }
+    gp_model_extend(&g->model, n, targets);
     rank_by_mean(g);
     g->modelled = g->train.hash;
+    g->is_factored = true;
 }
 
 /* Brings the model up to date with the known trials and the newest PENDING_MAX of those in
@@ -256,8 +314,21 @@ static void model_update(struct gp_sampler *g)
         g->believed[i] = g->history.rows[silent->rows[from + i]].trial;
         points_add(g, &g->model.points, silent->rows[from + i]);
     }
-    gp_model_extend(&g->model, g->train.n, g->train.targets);
+    gp_model_extend(&g->model, g->train.n, NULL);
     g->best = MAX(g->best_told, best_mean(g, g->train.n, g->model.points.n));
+}
+
+/* What a point is to improve, by the share of the results' variance that the process takes for
+ * noise. Where that is hardly anything, a result is what it says: the best result. Where it is much,
+ * the best mean, by what the mean would be after one more result. In between, what is called noise
+ * may be structure finer than the process can follow, as on tables without any noise, and its peaks
+ * are worth finding: the best mean, by the function. */
+static void aim(const struct gp_sampler *g, struct gp_pick *p)
+{
+    bool is_exact = g->noise < HARDLY_NOISE;
+
+    p->best = is_exact ? MAX(g->best, g->train.targets[0]) : g->best;
+    p->is_noisy = g->noise >= ROUGHNESS;
 }
 
 static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
@@ -269,7 +340,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
                          .trial = trial };
 
     model_update(g);
-    p.best = g->best;
+    aim(g, &p);
     for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++) {
         double *unit = g->elites + (size_t)i * (size_t)g->base.space->n;
         history_unit(&g->history, g->train.rows[g->by_mean[i]], unit);
@@ -372,9 +443,9 @@ static int gp_recall(struct sampler *s, int64_t trial, const double *point, stru
     return 0;
 }
 
-bool gp_fails_by_chance(const struct sampler *s)
+bool gp_fails_by_chance(struct sampler *s)
 {
-    return gp_luck_is_chance(&((const struct gp_sampler *)s)->luck);
+    return gp_luck_is_chance(&of(s)->luck);
 }
 
 static bool has_ended(const struct history *h, int row)

@@ -12,7 +12,7 @@ extern const struct sampler_ops search_gp;
 bool gp_is_ready(struct sampler *s);
 /* Whether trials seem to fail by chance, not for what they are (gp_luck.h). The model then leaves
  * failed trials out. */
-bool gp_fails_by_chance(const struct sampler *s);
+bool gp_fails_by_chance(struct sampler *s);
 int gp_trials(const struct sampler *s); /* number of trials proposed or adopted */
 /* The share of the results' variance, as the model takes it, that is noise. Only while it is ready;
  * fits first if results have come, and so it is part of the calls that a replay repeats. */

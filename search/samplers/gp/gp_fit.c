@@ -16,10 +16,15 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "base/simd.h"
 
 #include <math.h>
 #include <string.h>
 
+enum { EIGHT = 8 }; /* products that are summed side by side */
+/* A climb ends when LOOK_EVERY steps have gained less than this in log likelihood. */
+enum { LOOK_EVERY = 3 };
+static const double LEAST_GAIN = 0.2;
 enum { NOISY_START = 3 }; /* the start of gp_search where half of all is noise */
 
 /* The normal prior of a hyperparameter's logarithm, and the bounds that a fit keeps. */
@@ -98,40 +103,62 @@ static double factor(const struct gp_points *p, const struct gp_kernel *g, struc
     return log_det;
 }
 
+/* The sum of w[j] times the squared distance of points i and j along one dimension, over j < i, in
+ * EIGHT interleaved parts. */
+SIMD_BODY double spread_along(const double *restrict w, const double *restrict x, bool is_choice,
+                              int i)
+{
+    double at = x[i], part[EIGHT] = { 0 }, rest = 0;
+    int j = 0;
+
+    for (; is_choice && j + EIGHT <= i; j += EIGHT)
+        for (int k = 0; k < EIGHT; k++)
+            part[k] += x[j + k] != at ? w[j + k] : 0;
+    for (; !is_choice && j + EIGHT <= i; j += EIGHT)
+        for (int k = 0; k < EIGHT; k++)
+            part[k] += w[j + k] * ((x[j + k] - at) * (x[j + k] - at));
+    for (; j < i; j++)
+        rest += w[j] * (is_choice ? x[j] != at : (x[j] - at) * (x[j] - at));
+    for (int k = 0; k < EIGHT; k++)
+        rest += part[k];
+    return rest;
+}
+
 /* The gradient is 1/2 tr(W dK/dtheta) with beta = K^-1 y and W = beta beta' - K^-1. s->inverse is
- * overwritten by W. For the noise dK = noise S, where S has the shares in its diagonal, and for the
- * signal dK = K - noise S. tr(W K) = y' K^-1 y - n, so K itself is not needed; the factor has taken
- * its place. */
+ * overwritten by W times slope. Adds the derivative for each length scale to column, and that for
+ * the noise, whose dK = noise S has the shares in its diagonal, to *trace. */
+SIMD_BODY void traces_of_body(const struct gp_points *p, const double *beta, struct gp_scratch *s,
+                              double *trace, double *column)
+{
+    for (int i = 0; i < p->n; i++) {
+        double *restrict w = s->inverse + (size_t)i * (size_t)s->cap;
+        const double *restrict slope = s->slope + (size_t)i * (size_t)s->cap;
+        double b = beta[i];
+        *trace += p->share[i] * (b * b - w[i]);
+        for (int j = 0; j < i; j++)
+            w[j] = (b * beta[j] - w[j]) * slope[j];
+        for (int k = 0; k < p->d; k++)
+            column[k] += spread_along(w, p->x + (size_t)k * (size_t)p->cap, p->is_choice[k], i);
+    }
+}
+
+SIMD_KERNEL_STATIC(traces_of,
+                   (const struct gp_points *p, const double *beta, struct gp_scratch *s,
+                    double *trace, double *column),
+                   (p, beta, s, trace, column))
+
+/* For the signal dK = K - noise S. tr(W K) = y' K^-1 y - n, so K itself is not needed; the factor
+ * has taken its place. */
 static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, const double *beta,
                         struct gp_scratch *s, double quadratic, double *gradient)
 {
     double trace = 0, column[GP_MAX_DIMS] = { 0 };
 
-    for (int i = 0; i < p->n; i++) {
-        double *w =
-            s->inverse + (size_t)i * (size_t)s->cap; /* becomes W = b b' - K^-1, times slope */
-        const double *slope = s->slope + (size_t)i * (size_t)s->cap;
-        trace += p->share[i] * (beta[i] * beta[i] - w[i]);
-        for (int j = 0; j < i; j++)
-            w[j] = (beta[i] * beta[j] - w[j]) * slope[j];
-        for (int k = 0; k < p->d; k++) {
-            const double *x = p->x + (size_t)k * (size_t)p->cap;
-            double sum = 0, at = x[i];
-            if (p->is_choice[k]) {
-                for (int j = 0; j < i; j++)
-                    sum += x[j] != at ? w[j] : 0;
-            } else {
-                for (int j = 0; j < i; j++)
-                    sum += w[j] * (x[j] - at) * (x[j] - at);
-            }
-            column[k] += sum;
-        }
-    }
+    traces_of(p, beta, s, &trace, column);
     /* Each pair stands twice in the trace, which cancels the factor 1/2. d(r^2)/d(log length) = -2
      * r_k^2. */
     gradient[GP_NOISE] = 0.5 * g->noise * trace;
-    gradient[GP_SIGNAL] =
-        0.5 * (quadratic - p->n) - gradient[GP_NOISE]; /* tr(W K) = y'K^-1 y - n */
+    gradient[GP_SIGNAL] = 0.5 * (quadratic - p->n) - gradient[GP_NOISE];
     for (int k = 0; k < p->d; k++)
         gradient[GP_SCALE + k] = -2 * g->weight[k] * column[k];
 }
@@ -165,7 +192,7 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
 {
     double at[GP_MAX_THETA], g[GP_MAX_THETA], before[GP_MAX_THETA] = { 0 }, step[GP_MAX_THETA];
     int n = p->d + GP_SCALE;
-    double best = -INFINITY;
+    double best = -INFINITY, mark = -INFINITY;
 
     memcpy(at, theta, (size_t)n * sizeof *at);
     for (int i = 0; i < n; i++)
@@ -175,6 +202,11 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
         if (value > best) {
             best = value;
             memcpy(theta, at, (size_t)n * sizeof *at);
+        }
+        if (t % LOOK_EVERY == 0) {
+            if (best - mark < LEAST_GAIN)
+                break;
+            mark = best;
         }
         /* Each step grows by 1.3 while its slope keeps its sign, and halves when the sign
          * changes. */

@@ -14,9 +14,10 @@ enum { MOST = 512, GROWTH = 64 };
  * nine tenths fail beyond a border, chance is ahead in some searches until then
  * (docs/measurements/2026-11-26.md). */
 enum { LEAST_ENDS = 30, LEAST_OF_EACH = 5 };
-/* How far counts as near, squared, as a share of the cube's diagonal, and the weight of the mean of
- * all trials among those near. */
-static const double NEAR[GP_LUCK_SCALES] = { 0.01, 0.04, 0.16 }, MEAN_WEIGHT = 0.5;
+/* How far counts as near at most, squared, as a share of the cube's diagonal; the other distances are
+ * a half and a fourth of it. The weight of the mean of all trials among those near. */
+static const double FARTHEST = 0.16, MEAN_WEIGHT = 0.5;
+
 void gp_luck_fini(struct gp_luck *l)
 {
     mem_free(l->x);
@@ -37,30 +38,33 @@ static double distance(const struct gp_code *code, const double *a, const double
     return sum / code->d;
 }
 
-/* Adds how well the mean of all and the trials near x foretold the end. */
-static void foretell(struct gp_luck *l, const struct gp_code *code, const double *x,
-                     bool has_failed)
+/* Adds how well the mean of the ends before end i and those of them near it foretold it. The weights
+ * of the three distances are one exponential, as each is a fourth of the next. */
+static void foretell(struct gp_luck *l, int i)
 {
-    double mean = (l->failed + 0.5) / (l->n + 1);
+    const double *x = l->x + (size_t)i * (size_t)l->code->d;
+    double mean = (l->failed_foretold + 0.5) / (i + 1);
     double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES];
 
     for (int s = 0; s < GP_LUCK_SCALES; s++) {
         weight[s] = MEAN_WEIGHT;
         failed[s] = MEAN_WEIGHT * mean;
     }
-    for (int i = 0; i < l->n; i++) {
-        double far = distance(code, x, l->x + (size_t)i * (size_t)code->d);
-        for (int s = 0; s < GP_LUCK_SCALES; s++) {
-            double w = search_exp(-far / (2 * NEAR[s]));
+    for (int j = 0; j < i; j++) {
+        double far = distance(l->code, x, l->x + (size_t)j * (size_t)l->code->d);
+        double w = search_exp(-far / (2 * FARTHEST));
+        for (int s = GP_LUCK_SCALES - 1; s >= 0; s--) {
             weight[s] += w;
-            failed[s] += l->has_failed[i] ? w : 0;
+            failed[s] += l->has_failed[j] ? w : 0;
+            w = (w * w) * (w * w);
         }
     }
-    l->chance += search_log(has_failed ? mean : 1 - mean);
+    l->chance += search_log(l->has_failed[i] ? mean : 1 - mean);
     for (int s = 0; s < GP_LUCK_SCALES; s++) {
         double p = failed[s] / weight[s];
-        l->near[s] += search_log(has_failed ? p : 1 - p);
+        l->near[s] += search_log(l->has_failed[i] ? p : 1 - p);
     }
+    l->failed_foretold += l->has_failed[i];
 }
 
 void gp_luck_add(struct gp_luck *l, const struct gp_code *code, const double *x, bool has_failed)
@@ -72,18 +76,20 @@ void gp_luck_add(struct gp_luck *l, const struct gp_code *code, const double *x,
         l->x = mem_resize(l->x, room * (size_t)code->d * sizeof *l->x);
         l->has_failed = mem_resize(l->has_failed, room * sizeof *l->has_failed);
     }
-    foretell(l, code, x, has_failed);
+    l->code = code;
     memcpy(l->x + (size_t)l->n * (size_t)code->d, x, (size_t)code->d * sizeof *x);
     l->has_failed[l->n++] = has_failed;
     l->failed += has_failed;
 }
 
-bool gp_luck_is_chance(const struct gp_luck *l)
+bool gp_luck_is_chance(struct gp_luck *l)
 {
     double likelihood = 0;
 
     if (l->n < LEAST_ENDS || MIN(l->failed, l->n - l->failed) < LEAST_OF_EACH)
         return false;
+    while (l->foretold < l->n)
+        foretell(l, l->foretold++);
     for (int s = 0; s < GP_LUCK_SCALES; s++)
         likelihood += search_exp(MIN(700, MAX(-700, l->near[s] - l->chance))) / GP_LUCK_SCALES;
     return likelihood < 1;

@@ -16,10 +16,12 @@
 enum { GP_LUCK_SCALES = 3 };
 
 struct gp_luck {
+    const struct gp_code *code; /* borrowed */
     int n, failed;
-    double *x;        /* n x code->d, in the order in which the trials ended */
-    bool *has_failed; /* n */
-    double chance;    /* log likelihood of one probability for all */
+    int foretold, failed_foretold; /* so many of the ends are in the likelihoods below */
+    double *x;                     /* n x code->d, in the order in which the trials ended */
+    bool *has_failed;              /* n */
+    double chance;                 /* log likelihood of one probability for all */
     double near[GP_LUCK_SCALES];
 };
 
@@ -29,6 +31,6 @@ void gp_luck_add(struct gp_luck *l, const struct gp_code *code, const double *x,
 /* True if one probability for all is the likelier explanation. False while few trials ended, failed
  * or did not fail, because keeping away from failures that come by chance costs less than searching
  * among those that do not. */
-bool gp_luck_is_chance(const struct gp_luck *l);
+bool gp_luck_is_chance(struct gp_luck *l);
 
 #endif

@@ -152,8 +152,16 @@ void gp_model_fini(struct gp_model *m)
 
 void gp_model_clear(struct gp_model *m, const double *theta)
 {
-    m->points.n = m->n_rows = m->n_targets = 0;
+    gp_model_cut(m, 0);
+    m->share_most = 0;
     gp_kernel_set(&m->kernel, m->points.d, theta);
+}
+
+void gp_model_cut(struct gp_model *m, int n)
+{
+    CHECK(n <= m->n_rows);
+    m->points.n = m->n_rows = n;
+    m->n_targets = -1;
 }
 
 void gp_points_get(const struct gp_points *p, int i, double *x)
@@ -167,18 +175,22 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
     double x[GP_MAX_DIMS], signal = m->kernel.signal;
     int cap = m->points.cap;
 
-    CHECK(m->n_rows == 0 || n_targets == m->n_targets);
+    bool is_told = m->n_targets >= 0;
+
+    CHECK(!is_told || n_targets == m->n_targets);
     m->n_targets = n_targets;
     for (int i = m->n_rows; i < m->points.n; i++) {
         double *row = m->chol + (size_t)i * (size_t)cap;
         gp_points_get(&m->points, i, x);
         gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
         row[i] = signal; /* a believed value has no noise */
-        if (i < n_targets)
+        if (i < n_targets) {
             row[i] += m->kernel.noise * m->points.share[i];
+            m->share_most = MAX(m->share_most, m->points.share[i]);
+        }
         la_cholesky_row(m->chol, cap, i, JITTER * signal);
     }
-    if (m->n_rows == 0) {
+    if (!is_told) {
         memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);
         la_solve_lower(m->chol, cap, 0, n_targets, m->alpha);
         memcpy(m->weight, m->alpha, (size_t)n_targets * sizeof *m->alpha);
@@ -200,6 +212,32 @@ double gp_deviation(struct gp_model *m, int from, int rows)
     la_solve_lower(m->chol, m->points.cap, from, rows, m->row);
     double rest = signal - la_dot(m->row, m->row, rows);
     return sqrt(rest > JITTER * signal ? rest : JITTER * signal);
+}
+
+/* The largest of n values, by eight maxima side by side. */
+SIMD_BODY void largest_body(const double *restrict k, int n, double *most)
+{
+    double part[8] = { 0 };
+    int i = 0;
+
+    for (; i + 8 <= n; i += 8)
+        for (int j = 0; j < 8; j++)
+            part[j] = k[i + j] > part[j] ? k[i + j] : part[j];
+    for (; i < n; i++)
+        part[0] = k[i] > part[0] ? k[i] : part[0];
+    for (int j = 1; j < 8; j++)
+        part[0] = part[j] > part[0] ? part[j] : part[0];
+    *most = part[0];
+}
+
+SIMD_KERNEL_STATIC(largest, (const double *k, int n, double *most), (k, n, most))
+
+double gp_deviation_bound(const struct gp_model *m)
+{
+    double signal = m->kernel.signal, k = 0, most = signal + m->kernel.noise * m->share_most;
+
+    largest(m->row, m->n_rows, &k);
+    return sqrt(signal - k * k / most);
 }
 
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd)

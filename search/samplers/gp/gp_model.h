@@ -54,20 +54,24 @@ void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const d
 struct gp_model {
     struct gp_points points;
     struct gp_kernel kernel;
-    int n_targets;
-    int n_rows;     /* points that are factored so far, at most points.n */
-    double *chol;   /* cap x cap */
-    double *alpha;  /* L^-1 of the targets */
-    double *weight; /* K^-1 of the targets */
-    double *row;    /* scratch, cap */
+    int n_targets;     /* -1: not told yet */
+    int n_rows;        /* points that are factored so far, at most points.n */
+    double *chol;      /* cap x cap */
+    double *alpha;     /* L^-1 of the targets */
+    double *weight;    /* K^-1 of the targets */
+    double *row;       /* scratch, cap */
+    double share_most; /* not below the largest share of a point with a target */
 };
 void gp_model_init(struct gp_model *m, int d, int cap);
 void gp_model_fini(struct gp_model *m);
 /* Factors the points that are not factored yet. targets[i] belongs to point i; they are taken at
- * the first call after gp_model_clear, and their number may not change later. */
+ * the first call after gp_model_clear or gp_model_cut, and their number may not change later. */
 void gp_model_extend(struct gp_model *m, int n_targets, const double *targets);
 /* Forgets points and factor, and sets the hyperparameters. */
 void gp_model_clear(struct gp_model *m, const double *theta);
+/* Forgets all targets, and the points and rows of the factor from n on. The rows that stay must be
+ * of points that have targets again. */
+void gp_model_cut(struct gp_model *m, int n);
 /* Mean and standard deviation of the function without noise at x. */
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd);
 /* The same in steps, because the mean costs n operations and the deviation n^2 / 2. gp_mean comes
@@ -75,6 +79,9 @@ void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd);
  * falls with every point, so a caller can stop as soon as it is too small. */
 double gp_mean(struct gp_model *m, const double *x);
 double gp_deviation(struct gp_model *m, int from, int rows);
+/* After gp_mean and before gp_deviation: a deviation that is not below the true one, from the one
+ * point that is closest. */
+double gp_deviation_bound(const struct gp_model *m);
 
 /* gp_fit.c: room for fits of up to cap points. */
 struct gp_scratch {

@@ -15,6 +15,7 @@ struct gp_pick {
     struct gp_model *model;
     const struct hash_set *seen;
     double best;                         /* to improve on, in units of the targets */
+    bool is_noisy;                       /* the mean is to improve, not the function (gp.c) */
     const double *elites[GP_MAX_ELITES]; /* the best points, in the unit cube (space_to_unit) */
     int n_elites;
     uint64_t seed;

@@ -38,28 +38,60 @@ double la_dot(const double *a, const double *b, int n)
     return dot(a, b, n);
 }
 
-void la_axpy(double *restrict y, double a, const double *restrict x, int n)
+SIMD_BODY void axpy(double *restrict y, double a, const double *restrict x, int n)
 {
+    quad factor = { a, a, a, a };
     int i = 0;
 
-    for (; i + 4 <= n; i += 4) {
-        y[i] += a * x[i];
-        y[i + 1] += a * x[i + 1];
-        y[i + 2] += a * x[i + 2];
-        y[i + 3] += a * x[i + 3];
-    }
+    for (; i + 4 <= n; i += 4)
+        *(quad *)(y + i) = QUAD_AT(y + i) + factor * QUAD_AT(x + i);
     for (; i < n; i++)
         y[i] += a * x[i];
 }
 
-SIMD_BODY void solve_row(const double *row, int i, double *v)
+/* y += a[0] x0 + a[1] x1 + a[2] x2 + a[3] x3, in this order; x0..x3 are rows of a matrix. One load
+ * and one store of y for four products. */
+SIMD_BODY void axpy_four(double *restrict y, const double *a, const double *restrict x,
+                         size_t stride, int n)
 {
-    v[i] = (v[i] - dot(row, v, i)) / row[i];
+    const double *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    quad a0 = { a[0], a[0], a[0], a[0] }, a1 = { a[1], a[1], a[1], a[1] };
+    quad a2 = { a[2], a[2], a[2], a[2] }, a3 = { a[3], a[3], a[3], a[3] };
+    int i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        quad sum = QUAD_AT(y + i) + a0 * QUAD_AT(x + i);
+        sum += a1 * QUAD_AT(x1 + i);
+        sum += a2 * QUAD_AT(x2 + i);
+        *(quad *)(y + i) = sum + a3 * QUAD_AT(x3 + i);
+    }
+    for (; i < n; i++)
+        y[i] = (((y[i] + a[0] * x[i]) + a[1] * x1[i]) + a[2] * x2[i]) + a[3] * x3[i];
 }
 
-/* Rows i..i+3, where i is a multiple of 4. Their dot products with what is solved have the same
- * length but for the last few elements, and are computed side by side: one alone would wait for its
- * own additions. */
+/* What is left of v[i] once the whole quads before it are taken away. */
+SIMD_BODY double without(double v, const quad *s)
+{
+    return v - (((*s)[0] + (*s)[2]) + ((*s)[1] + (*s)[3]));
+}
+
+SIMD_BODY void solve_row(const double *row, int i, double *v)
+{
+    quad s = { 0 };
+    int k = 0;
+
+    for (; k + 4 <= i; k += 4)
+        s += QUAD_AT(row + k) * QUAD_AT(v + k);
+    double rest = without(v[i], &s);
+    for (; k < i; k++)
+        rest -= row[k] * v[k];
+    v[i] = rest * (1 / row[i]);
+}
+
+/* Rows i..i+3, where i is a multiple of 4. Their dot products with what is solved are computed side
+ * by side: one alone would wait for its own additions. What each row then waits for is only the
+ * rows before it among the four: a product, a difference and a product; the divisions are made
+ * before. */
 SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
 {
     const double *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
@@ -73,10 +105,15 @@ SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
         s2 += QUAD_AT(r2 + k) * x;
         s3 += QUAD_AT(r3 + k) * x;
     }
-    v[i] = (v[i] - dot_end(&s0, r0, v, i, i)) / r0[i];
-    v[i + 1] = (v[i + 1] - dot_end(&s1, r1, v, i, i + 1)) / r1[i + 1];
-    v[i + 2] = (v[i + 2] - dot_end(&s2, r2, v, i, i + 2)) / r2[i + 2];
-    v[i + 3] = (v[i + 3] - dot_end(&s3, r3, v, i, i + 3)) / r3[i + 3];
+    double d0 = 1 / r0[i], d1 = 1 / r1[i + 1], d2 = 1 / r2[i + 2], d3 = 1 / r3[i + 3];
+    double v0 = without(v[i], &s0) * d0;
+    double v1 = (without(v[i + 1], &s1) - r1[i] * v0) * d1;
+    double v2 = (without(v[i + 2], &s2) - r2[i] * v0 - r2[i + 1] * v1) * d2;
+    double v3 = (without(v[i + 3], &s3) - r3[i] * v0 - r3[i + 1] * v1 - r3[i + 2] * v2) * d3;
+    v[i] = v0;
+    v[i + 1] = v1;
+    v[i + 2] = v2;
+    v[i + 3] = v3;
 }
 
 /* Solves L v = v in place by forward substitution, from row `from` on. */
@@ -108,36 +145,59 @@ void la_cholesky_row(double *l, int stride, int i, double floor)
 
 /* Solves L' v = v in place by back substitution. Going along rows of L keeps the memory reads in
  * order. */
-void la_solve_lower_transposed(const double *l, int stride, int n, double *v)
+SIMD_BODY void la_solve_lower_transposed_body(const double *l, int stride, int n, double *v)
 {
     for (int i = n - 1; i >= 0; i--) {
         const double *row = l + (size_t)i * (size_t)stride;
         v[i] /= row[i];
-        la_axpy(v, -v[i], row, i);
+        axpy(v, -v[i], row, i);
     }
 }
 
-/* First m = L^-1 row by row, then inverse = m' m as a sum of outer products. Both need only axpys
- * along rows. */
-void la_inverse(const double *l, int stride, int n, double *m, double *inverse)
+SIMD_KERNEL(la_solve_lower_transposed, (const double *l, int stride, int n, double *v),
+            (l, stride, n, v))
+
+/* m = L^-1, row by row, with zeros above the diagonal. */
+SIMD_BODY void invert_lower(const double *l, size_t width, int n, double *m)
+{
+    for (int i = 0; i < n; i++) {
+        const double *row = l + (size_t)i * width;
+        double *out = m + (size_t)i * width, scaled[4];
+        int k = 0;
+        memset(out, 0, (size_t)n * sizeof *out);
+        for (; k + 4 <= i; k += 4) {
+            for (int j = 0; j < 4; j++)
+                scaled[j] = -row[k + j] / row[i];
+            axpy_four(out, scaled, m + (size_t)k * width, width, k + 4);
+        }
+        for (; k < i; k++)
+            axpy(out, -row[k] / row[i], m + (size_t)k * width, k + 1);
+        out[i] = 1 / row[i];
+    }
+}
+
+/* First m = L^-1, then inverse = m' m as a sum of outer products, the lower triangle only. */
+SIMD_BODY void la_inverse_body(const double *l, int stride, int n, double *m, double *inverse)
 {
     size_t width = (size_t)stride;
 
+    invert_lower(l, width, n, m);
     for (int i = 0; i < n; i++) {
-        const double *row = l + (size_t)i * width;
-        double *out = m + (size_t)i * width;
+        double *out = inverse + (size_t)i * width, column[4];
+        int k = i;
         memset(out, 0, (size_t)n * sizeof *out);
-        for (int k = 0; k < i; k++)
-            la_axpy(out, -row[k] / row[i], m + (size_t)k * width, k + 1);
-        out[i] = 1 / row[i];
-        memset(inverse + (size_t)i * width, 0, (size_t)n * sizeof *inverse);
-    }
-    for (int k = 0; k < n; k++) {
-        const double *row = m + (size_t)k * width;
-        for (int i = 0; i <= k; i++)
-            la_axpy(inverse + (size_t)i * width, row[i], row, i + 1);
+        for (; k + 4 <= n; k += 4) {
+            for (int j = 0; j < 4; j++)
+                column[j] = m[(size_t)(k + j) * width + (size_t)i];
+            axpy_four(out, column, m + (size_t)k * width, width, i + 1);
+        }
+        for (; k < n; k++)
+            axpy(out, m[(size_t)k * width + (size_t)i], m + (size_t)k * width, i + 1);
     }
     for (int i = 0; i < n; i++)
         for (int j = i + 1; j < n; j++)
             inverse[(size_t)i * width + (size_t)j] = inverse[(size_t)j * width + (size_t)i];
 }
+
+SIMD_KERNEL(la_inverse, (const double *l, int stride, int n, double *m, double *inverse),
+            (l, stride, n, m, inverse))

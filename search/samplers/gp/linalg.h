@@ -1,13 +1,13 @@
 /* linalg.h - the dense linear algebra that a Gaussian process needs: lower triangular factors, row
  * by row. Matrices are row-major with a stride of at least n, and only the lower triangle is read
- * or written. Sums have one fixed order (four interleaved partial sums), so results have the same
- * bits on every machine, and a factor that was extended row by row has the same bits as one made at
- * once. */
+ * or written. Sums have one fixed order, so results have the same bits on every machine, and a factor
+ * that was extended row by row has the same bits as one made at once. A dot product has four
+ * interleaved partial sums. A solve takes away the whole fours of a row's products in this way, then
+ * the rest one by one, and multiplies by the reciprocal of the diagonal. */
 #ifndef SEARCH_SAMPLERS_GP_LINALG_H
 #define SEARCH_SAMPLERS_GP_LINALG_H
 
 double la_dot(const double *a, const double *b, int n);
-void la_axpy(double *restrict y, double a, const double *restrict x, int n); /* y += a x */
 
 /* Row i of the Cholesky factor, in place. Rows 0..i-1 of l are factored, and row i holds the
  * matrix's a[i][0..i]. A pivot below `floor` is raised to it, so every positive semi-definite
