@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* LEAST_SHARE: one row in so many repeats in another fold. */
-enum { BLOCK = 4096, LEAST_ROWS = 10, LEAST_SHARE = 100 };
+/* LEAST_SHARE: one row in so many repeats in another fold. FEW_COLS: so many are compared first. */
+enum { BLOCK = 4096, LEAST_ROWS = 10, LEAST_SHARE = 100, FEW_COLS = 6 };
 /* A number that differs in so many rows leaves too few that can repeat. */
 #define NEARLY_ALL 0.995
 
@@ -83,6 +83,71 @@ static bool columns_take(const struct repeats_in *in, bool *is_used)
     return n * f->rows <= REPEATS_CELLS;
 }
 
+/* The few of the used columns that have the most values. False: there are hardly more. */
+static bool few_take(const struct frame *f, const bool *is_used, bool *is_few)
+{
+    int n = 0;
+
+    for (int c = 0; c < f->n_cols; c++)
+        n += is_used[c];
+    for (int c = 0; c < f->n_cols; c++)
+        is_few[c] = false;
+    for (int k = 0; k < FEW_COLS && n > 2 * FEW_COLS; k++) {
+        int best = -1;
+        for (int c = 0; c < f->n_cols; c++) {
+            if (is_used[c] && !is_few[c] &&
+                (best < 0 || f->cols[c].distinct > f->cols[best].distinct))
+                best = c;
+        }
+        is_few[best] = true;
+    }
+    return n > 2 * FEW_COLS;
+}
+
+/* At least as many as the rows whose hash another row has, or -1: there is no memory to tell. */
+static int64_t repeats_most(const uint8_t *fold, int64_t rows, const uint64_t *hash)
+{
+    uint64_t mask = 1023;
+    int64_t met = 0;
+
+    while (mask < 2 * (uint64_t)rows)
+        mask = 2 * mask + 1;
+    uint32_t *slot = mem_try_zalloc((mask + 1) * sizeof *slot); /* part of a hash; 0 = free */
+    if (!slot)
+        return -1;
+    for (int64_t i = 0; i < rows; i++) {
+        uint64_t h = hash[i] * UINT64_C(0x9e3779b97f4a7c15), s = h >> 24 & mask;
+        uint32_t mark = (uint32_t)hash[i] | 1;
+        if (fold[i] == SPLIT_NONE)
+            continue;
+        while (slot[s] != 0 && slot[s] != mark)
+            s = (s + 1) & mask;
+        met += slot[s] != 0;
+        slot[s] = mark;
+    }
+    mem_try_free(slot);
+    return 2 * met;
+}
+
+/* Whether already a few columns are equal in too few rows. hash: zeros, before and after. */
+static bool few_differ(const struct repeats_in *in, const uint8_t *fold, const bool *is_used,
+                       uint64_t *hash)
+{
+    int64_t rows = in->frame->rows, most = -1;
+    bool *is_few = mem_array((size_t)in->frame->n_cols + 1, sizeof *is_few);
+
+    if (few_take(in->frame, is_used, is_few)) {
+        for (int c = 0; c < in->frame->n_cols; c++) {
+            if (is_few[c])
+                hash_column(in->frame, c, rows, hash);
+        }
+        most = repeats_most(fold, rows, hash);
+        memset(hash, 0, (size_t)rows * sizeof *hash);
+    }
+    mem_free(is_few);
+    return most >= 0 && (most < LEAST_ROWS || most * LEAST_SHARE < rows);
+}
+
 /* Sets the first of the rows that are equal to each, of common ones each itself; returns how many
  * are in another fold than that one, or -1. hash is overwritten. */
 static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uint32_t *place,
@@ -144,7 +209,8 @@ int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **firs
         *first = mem_try_alloc(((size_t)rows + 1) * sizeof **first);
         if (!hash || !place || !*first)
             apart = err_set(err, ERR_NOMEM, "no memory to compare rows");
-        else if (repeats_hash(in->frame, is_used, rows, hash))
+        else if (!few_differ(in, fold, is_used, hash) &&
+                 repeats_hash(in->frame, is_used, rows, hash))
             apart = first_take(fold, rows, hash, place, *first, err);
     }
     if (apart < LEAST_ROWS || apart * LEAST_SHARE < rows ||

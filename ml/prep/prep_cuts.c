@@ -121,7 +121,7 @@ int prep_sorter_init(struct prep_sorter *s, int64_t most, struct err *err)
 
     *s = (struct prep_sorter){ mem_try_alloc(n * sizeof *s->key),
                                mem_try_alloc(n * sizeof *s->value),
-                               mem_try_alloc(n * sizeof *s->count), most };
+                               mem_try_alloc(n * sizeof *s->count), most, 0 };
     if (s->key && s->value && s->count)
         return 0;
     prep_sorter_fini(s);
@@ -140,6 +140,7 @@ void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct
     }
     /* its room is free until below */
     ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m);
+    s->n_sorted = m;
     int64_t d = distinct_of(s->key, m, s->value, s->count);
     shares_of(s->count, d, m);
     col->n_bins = MAX(prep_cut(s->count, d, PREP_MAX_BINS, last), 1);

@@ -164,6 +164,7 @@ struct prep_sorter {
     float *value;
     int64_t *count;
     int64_t most;
+    int64_t n_sorted; /* of the last column cut: its values, without NaN, stand sorted in `key` */
 };
 int prep_sorter_init(struct prep_sorter *s, int64_t most, struct err *err);
 void prep_sorter_fini(struct prep_sorter *s);
@@ -194,7 +195,7 @@ double prep_scaled(const struct prep_col *c, double x);
 /* Chooses the scale of a column with cuts (choice: SCALE_AUTO ..), and makes mean and sd those of the
  * scaled values. sample is overwritten. */
 void prep_scale_fit(struct prep_col *col, int choice, double *sample, int64_t n,
-                    struct prep_sorter *s);
+                    const struct prep_sorter *s);
 /* prep_dense.c: cos and sin of 1, 2 ... PREP_WAVES turns of x in the cycle. */
 void prep_waves(double cycle, double x, double out[2 * PREP_WAVES]);
 /* prep_dense.c */

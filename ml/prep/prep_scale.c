@@ -96,22 +96,19 @@ bool prep_leaves_float(const double *sample, int64_t n)
     return out * OUT_SHARE > finite;
 }
 
-/* The spread of the middle of the column: of a normal distribution, its standard deviation. 0 =
- * there is none. */
-static double middle_spread(const double *sample, int64_t n, struct prep_sorter *s)
+/* The spread of the middle of the column that was cut last: of a normal distribution, its standard
+ * deviation. 0 = there is none. */
+static double middle_spread(const struct prep_sorter *s)
 {
-    int64_t m = 0;
+    /* what is beyond float32 was cut as this */
+    const double most = 3.4028234663852886e38;
+    int64_t m = s->n_sorted;
 
-    for (int64_t i = 0; i < n; i++) {
-        if (!isnan(sample[i]))
-            s->key[m++] = ml_key_f32((float)sample[i]);
-    }
     if (m == 0)
         return 0;
-    ml_sort_u32(s->key, (uint32_t *)(void *)s->count, (size_t)m);
     double lo = (double)ml_key_f32_value(s->key[m / 10]),
            hi = (double)ml_key_f32_value(s->key[m - 1 - m / 10]);
-    return isfinite(lo) && isfinite(hi) ? (hi - lo) / 2.563 : 0;
+    return fabs(lo) < most && fabs(hi) < most ? (hi - lo) / 2.563 : 0;
 }
 
 /* How many rows of the sample are up to each cut. */
@@ -136,11 +133,11 @@ static void ranks_take(struct prep_col *col, const double *sample, int64_t n)
 }
 
 void prep_scale_fit(struct prep_col *col, int choice, double *sample, int64_t n,
-                    struct prep_sorter *s)
+                    const struct prep_sorter *s)
 {
     struct column_moments m;
     struct column_total t;
-    double unit = choice == SCALE_STANDARD ? 0 : middle_spread(sample, n, s);
+    double unit = choice == SCALE_STANDARD ? 0 : middle_spread(s);
 
     if (choice == SCALE_QUANTILE) {
         col->scale = PREP_RANKS;
