@@ -346,7 +346,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
         history_unit(&g->history, g->train.rows[g->by_mean[i]], unit);
         p.elites[p.n_elites++] = unit;
     }
-    p.budget = gp_pick_budget(&g->model, PICK_WORK);
+    p.budget = gp_pick_budget(&g->code, &g->model, PICK_WORK);
     if (gp_pick_point(&p, point) == 0)
         return 0;
     (void)quasi_points_mark(&g->points, point);

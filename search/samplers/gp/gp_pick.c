@@ -15,8 +15,10 @@
 #include <string.h>
 
 /* TAG keeps these draws apart from others. TERMS: see quick_log_ei. LEAST, MOST: predictions for one
- * point, where six hundred found nothing more (docs/measurements/2026-11-27.md); MOST_CHOICE is added
- * for each choice, because no slope leads from one value of a choice to another. */
+ * point, where six hundred found nothing more (docs/measurements/2026-11-27.md). MOST_CHOICE is
+ * added for each choice, because no slope leads from one value of a choice to another. Where a
+ * number has more than FINE values, as where it is continuous, MOST_FINE climb closer to the top.
+ */
 enum {
     LEADERS = 4,
     NEIGHBOURS = 4,
@@ -25,6 +27,8 @@ enum {
     LEAST = 60,
     MOST = 200,
     MOST_CHOICE = 60,
+    MOST_FINE = 600,
+    FINE = 256,
     TRIED = 1024
 };
 static const double LOG_SQRT_2PI = 0x1.d67f1c864beb5p-1; /* log(2 pi) / 2 */
@@ -46,15 +50,19 @@ struct climb {
 
 /* A prediction solves a triangular system (n^2 / 2) and computes n covariances of about 3 d + 30
  * operations. At least LEAST predictions are made, whatever they cost. */
-int gp_pick_budget(const struct gp_model *m, double work)
+int gp_pick_budget(const struct gp_code *code, const struct gp_model *m, double work)
 {
     int most = MOST;
+    bool is_fine = false;
 
     double n = m->points.n, each = n * n / 2 + n * (3.0 * m->points.d + 30) + 100;
     double budget = work / each;
 
-    for (int k = 0; k < m->points.d; k++)
-        most += m->points.is_choice[k] ? MOST_CHOICE : 0;
+    for (int k = 0; k < code->d; k++) {
+        most += code->is_choice[k] ? MOST_CHOICE : 0;
+        is_fine |= param_size(&code->space->params[code->params[k]]) > FINE;
+    }
+    most = is_fine ? MAX(most, MOST_FINE) : most;
     return (int)(budget < LEAST ? LEAST : budget > most ? most : budget);
 }
 

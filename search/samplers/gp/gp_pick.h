@@ -26,6 +26,6 @@ struct gp_pick {
 /* Returns 1 and the point, or 0 if no unseen point was found. */
 int gp_pick_point(const struct gp_pick *p, double *point);
 /* How many predictions take about `work` multiplications with this model. */
-int gp_pick_budget(const struct gp_model *m, double work);
+int gp_pick_budget(const struct gp_code *code, const struct gp_model *m, double work);
 
 #endif
