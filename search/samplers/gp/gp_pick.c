@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* TAG keeps these draws apart from others. TERMS: see quick_log_ei. LEAST, MOST: predictions for one
- * point, where six hundred found nothing more (docs/measurements/2026-11-27.md). MOST_CHOICE is
+ * point, where six hundred found no more on grids (docs/measurements/2026-11-27.md). MOST_CHOICE is
  * added for each choice, because no slope leads from one value of a choice to another. Where a
  * number has more than FINE values, as where it is continuous, MOST_FINE climb closer to the top.
  */
@@ -82,7 +82,7 @@ static double quick_log_ei(double mean, double sd)
 }
 
 /* The log expected improvement where the model has this mean and deviation. Where results are noisy,
- * what can improve is the model's mean after one more result there, and not the function itself: with noise a result moves
+ * what can improve is the model's mean after one more result there, not the function: a result moves
  * the mean by less than the deviation, s^2 / sqrt(s^2 + noise) (Picheny, Ginsbourger, Richet and
  * Caplin, Technometrics 2013: the expected quantile improvement, equations 10-13, of the quantile
  * 1/2). So a place far from all trials is worth less the more noise there is. */
