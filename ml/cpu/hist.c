@@ -5,9 +5,8 @@
  * store a cycle, so no arrangement makes more than one add a cycle. Second, rows come from memory,
  * so rows and gradients are prefetched. Rows that lie far apart would leave the cache between two
  * passes, so they are read once for 64 columns, whose histograms (132 KiB) then live in the
- * second-level cache. Rows near each other are read in tiles of 8 columns, whose histograms (17
- * KiB) share a first-level cache of 32 KiB with the rows; those of 16 columns do not fit one. Called
- * by ml/boost/boost_grow.c. */
+ * second-level cache. Rows near each other are read in tiles of 16 columns, whose histograms (33
+ * KiB) nearly fit the first-level cache. Called by ml/boost/boost_grow.c. */
 #include "ml/cpu/hist.h"
 
 #include "ml/cpu/simd.h"
@@ -18,8 +17,8 @@
 #endif
 
 /* AHEAD: rows between a prefetch and its use. NEAR_BYTES: rows spread over less than this are taken
- * to stay in the caches between tiles. LISTED_TILE: sampled columns of one pass. */
-enum { AHEAD = 16, NEAR_BYTES = 8 << 20, LISTED_TILE = 16 };
+ * to stay in the caches between tiles. */
+enum { AHEAD = 16, NEAR_BYTES = 8 << 20 };
 
 static inline __attribute__((always_inline)) uint64_t load8(const uint8_t *p)
 {
@@ -73,9 +72,9 @@ static inline __attribute__((always_inline)) void add_pass(const struct hist_row
 }
 
 /* The commonest pass, compiled on its own with both counts constant. */
-static __attribute__((noinline)) void add_tile(const struct hist_rows *r, int col, int64_t *hist)
+static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int col, int64_t *hist)
 {
-    add_pass(r, col, HIST_TILE / 8, 0, hist);
+    add_pass(r, col, 2, 0, hist);
 }
 
 #define FEW_CASE(n)                        \
@@ -116,7 +115,7 @@ static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *h
     while (n_cols - j > 0) {
         int n = n_cols - j <= tile + tile / 4 ? n_cols - j : tile;
         if (n == HIST_TILE)
-            add_tile(r, col + j, hist + (int64_t)j * HIST_PITCH);
+            add_tile16(r, col + j, hist + (int64_t)j * HIST_PITCH);
         else
             add_any(r, col + j, n, hist + (int64_t)j * HIST_PITCH);
         j += n;
@@ -155,7 +154,7 @@ void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is
         add_dense(r, cols[0], n_cols, hist);
         return;
     }
-    int tile = is_far(r) ? HIST_WIDE : LISTED_TILE;
+    int tile = is_far(r) ? HIST_WIDE : HIST_TILE;
     for (int j = 0; j < n_cols; j += tile)
         add_listed(r, cols + j, n_cols - j < tile ? n_cols - j : tile,
                    hist + (int64_t)j * HIST_PITCH);
