@@ -349,6 +349,12 @@ static void print_estimate(struct study_run *s, int64_t study)
     json_decref(now);
 }
 
+/* The first Ctrl-C asks for the model, the second to leave at once. */
+static int was_asked_twice(void)
+{
+    return interrupts >= 2;
+}
+
 static int save_model(struct study_run *s, int64_t study, const char *output, struct err *err)
 {
     bool may_be_late = s->end_ms && s->has_model;
@@ -357,7 +363,9 @@ static int save_model(struct study_run *s, int64_t study, const char *output, st
     snprintf(path, sizeof(path), "/studies/%" PRId64 "/best/artifact", study);
     if (may_be_late)
         client_deadline(s->client, &s->clk, s->end_ms + LATE_SAVE_MS);
+    client_end_when(s->client, was_asked_twice);
     int rc = client_download(s->client, path, output, err);
+    client_end_when(s->client, NULL);
     if (may_be_late)
         client_deadline(s->client, &s->clk, s->end_ms);
     if (rc < 0 && err && (err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT))

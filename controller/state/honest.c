@@ -5,6 +5,7 @@
  * every study, so that an answer depends on nothing but the scores. */
 #include "controller/state/honest.h"
 
+#include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -14,8 +15,8 @@
 /* MOST_SIGNS: of more blocks the error is known well enough. */
 enum { DRAWS = 200, MOST = 256, MOST_SIGNS = 8 };
 static const uint64_t SEED = 0x686f6e657374; /* "honest" */
-/* BEYOND_DOUBT: a gain of so many standard errors over the baseline needs no bootstrap: the best of 1,000
- * trials of noise is above by 3.2. LEAST_CHANCE: a gain counts that chance alone gives
+/* BEYOND_DOUBT: a gain of so many standard errors over the baseline needs no bootstrap where blocks are
+ * not few: the best of 1,000 trials of noise is above by 3.2. LEAST_CHANCE: a gain counts that chance alone gives
  * to one trial in twenty. */
 static const double BEYOND_DOUBT = 8, LEAST_CHANCE = 0.05;
 
@@ -233,11 +234,15 @@ static bool wins_by_signs(const struct study *st, const struct trial_mem *t,
 }
 
 /* The gain that is exceeded with LEAST_CHANCE where there is none, in errors known from n blocks: the
- * quantile of Student's t by its expansion about the normal one (Abramowitz and Stegun, 26.7.5). */
+ * quantile of Student's t, from the fifth on by its expansion about the normal one (Abramowitz and
+ * Stegun, 26.7.5), to .01. */
 static double least_errors(int n)
 {
+    static const double few[] = { 6.314, 2.920, 2.353, 2.132 };
     double z = 1.6449, v = n - 1;
 
+    if (n - 2 < (int)ARRAY_LEN(few))
+        return few[n - 2];
     return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v);
 }
 
@@ -248,7 +253,8 @@ bool honest_beats_baseline(const struct study *st, int64_t number)
     if (t->n_blocks < 2 || !baseline)
         return true;
     double se = error_of(t, baseline);
-    if (study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
+    if (t->n_blocks > MOST_SIGNS &&
+        study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
         return true;
     struct honest h = honest_of(st, number);
     return h.gain > least_errors(t->n_blocks) * h.gain_se ||

@@ -7,7 +7,8 @@
  *   Bootstrapping the out-of-sample predictions for efficient and accurate cross-validation, Machine
  *   Learning 107, 2018: BBC-CV; here with blocks in place of rows, so that a score needs no
  *   predictions);
- * - whether that is better than the baseline by more than its error;
+ * - whether that is better than the baseline by more than its error, or where blocks are few, as forward
+ *   in time, by the signs of its gains;
  * - an estimate of the score of an ensemble. Its own score is nested over the folds, but its models
  *   were picked from all trials by all rows, and so was the best single model that is nested beside
  *   it (ml/ensemble/blend.h). So that flatters both alike: by as much as the single one is better

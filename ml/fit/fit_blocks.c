@@ -8,9 +8,10 @@
  * trials of a study that have the same folds have the same rows in a block.
  *
  * Blocks are taken as independent. So rows of one group are in one block, and forward in time, where
- * the level of a whole stretch may have moved, a fold is one block. With groups the error of the
- * trial's score comes from the blocks, too: folds of groups are balanced by size and target, so that
- * they differ less than folds that are drawn. */
+ * the level of a whole stretch may have moved, a fold is one block. Fewer than LEAST_BLOCKS of these
+ * tell nothing: then rows are dealt out one by one, which finds too little chance but some. With
+ * groups the error of the trial's score comes from the blocks, too: folds of groups are balanced by
+ * size and target, so that they differ less than folds that are drawn. */
 #include "ml/fit/fit_private.h"
 
 #include "base/base.h"
@@ -21,7 +22,7 @@
 
 /* Leaving out blocks costs about as much as scoring all rows FIT_BLOCKS / folds times. Where there
  * are so many values the error is small and nobody asks. */
-enum { MOST_VALUES = 1 << 20, LEAST_ROWS = 2 };
+enum { MOST_VALUES = 1 << 20, LEAST_ROWS = 2, LEAST_BLOCKS = 5 };
 
 /* What is scored without a block. */
 struct rest {
@@ -31,6 +32,8 @@ struct rest {
     uint8_t *block;
     /* [groups] likewise; UNSEEN = no row of the fold has it. NULL without groups. */
     uint8_t *of_group;
+    /* Rows are dealt out one by one, although they err together. */
+    bool by_rows;
 };
 enum { UNSEEN = 255 };
 
@@ -58,16 +61,17 @@ static void rest_close(struct rest *r)
 }
 
 /* Says which block each row of a fold is in; groups are dealt out as the rows bring them. Returns how
- * many groups there were, or rows where there are no groups. */
+ * many groups or rows were dealt out. */
 static int64_t deal(const struct fit_trial *t, int fold, int blocks, struct rest *r)
 {
     const struct fold_rows *rows = &t->rows[fold];
+    bool by_group = r->of_group && !r->by_rows;
     int64_t n = 0;
 
-    if (r->of_group)
+    if (by_group)
         memset(r->of_group, UNSEEN, (size_t)t->d->n_groups);
     for (int64_t i = 0; i < rows->n_held; i++) {
-        uint8_t *of = r->of_group ? &r->of_group[t->d->group[rows->held[i]]] : NULL;
+        uint8_t *of = by_group ? &r->of_group[t->d->group[rows->held[i]]] : NULL;
         if (!of || *of == UNSEEN)
             r->block[i] = (uint8_t)(n++ % blocks);
         if (of && *of == UNSEEN)
@@ -118,18 +122,29 @@ static void fold_blocks(const struct fit_trial *t, const struct fit_run *r, int 
     }
 }
 
+/* As many blocks as each fold can have, at most `most`. */
+static int blocks_fewest(const struct fit_trial *t, const struct fit_choice *c, int most,
+                         struct rest *rest)
+{
+    int64_t least = rest->of_group && !rest->by_rows ? 1 : LEAST_ROWS, blocks = most;
+
+    for (int f = 0; f < c->folds && blocks > 0; f++)
+        blocks = MIN(blocks, deal(t, f, (int)blocks, rest) / least);
+    return (int)blocks;
+}
+
 /* How many blocks each fold has; 0 = none can be made. */
 static int blocks_of(const struct fit_trial *t, const struct fit_choice *c, struct rest *rest)
 {
-    int blocks = t->d->time ? 1 : MAX(FIT_BLOCKS / c->folds, 1);
+    int most = MAX(FIT_BLOCKS / c->folds, 1);
 
-    for (int f = 0; f < c->folds; f++) {
-        int64_t units = deal(t, f, blocks, rest);
-        blocks = (int)MIN(blocks, t->d->group ? units : units / LEAST_ROWS);
-        if (blocks < 1)
-            return 0;
+    if (t->d->err_together) {
+        int blocks = blocks_fewest(t, c, t->d->time ? 1 : most, rest);
+        if (blocks * c->folds >= LEAST_BLOCKS)
+            return blocks;
+        rest->by_rows = true;
     }
-    return blocks;
+    return blocks_fewest(t, c, most, rest);
 }
 
 static bool is_possible(const struct fit_trial *t, const struct fit_run *r,

@@ -219,8 +219,8 @@ void fit_sample_free(struct fit_sample *s);
 int fit_power(const struct fit_trial *t, const struct fit_run *r, int n, const struct buf *models,
               struct adjust *a, struct err *err);
 
-/* fit_blocks.c: the standard error of the score with whole groups as what is drawn; NaN = rows have no
- * groups, or too many values. r->best has the predictions of the chosen step. */
+/* fit_blocks.c: the standard error of the score with whole groups as what is drawn, or rows where there
+ * are very few groups; NaN = rows have no groups, or too many values. r->best has the predictions of the chosen step. */
 double fit_group_error(const struct fit_trial *t, const struct fit_run *r,
                        const struct fit_choice *c);
 

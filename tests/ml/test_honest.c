@@ -279,6 +279,42 @@ static void errors_are_those_of_tables_drawn_anew(void **state)
     }
 }
 
+/* ---- blocks ---- */
+
+/* Groups are never divided between blocks, and a fold of time is one; of fewer than five such blocks
+ * rows are dealt out, so that there always are some. */
+static void blocks_are_of_what_errs_together(void **state)
+{
+    static const struct {
+        bool is_time;
+        int units; /* groups, or moments */
+        int blocks;
+    } cases[] = { { false, 160, 30 }, { false, 6, 5 }, { false, 2, 32 },
+                  { true, 600, 5 },   { true, 2, 32 }, { true, 4, 30 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig_table *t = rig_table_new(600);
+        double *of = rig_numbers(t), *x = rig_numbers(t), *y = rig_numbers(t), value[FIT_BLOCKS];
+        struct fit_trial *trial = NULL;
+        struct rng r;
+        rng_init(&r, 5, 0);
+        for (int k = 0; k < 600; k++) {
+            of[k] = (double)(k * cases[i].units / 600);
+            x[k] = rng_normal(&r);
+            y[k] = x[k] + rng_normal(&r);
+        }
+        const struct ml_rows_spec by = { .groups = cases[i].is_time ? NULL : "x0",
+                                         .time = cases[i].is_time ? "x0" : NULL };
+        struct rig *rig = open_by(t, ML_REGRESSION, &by, 0);
+        struct fit_result out = fitted(rig, "linear", &trial);
+        if (fit_trial_blocks(trial, value) != cases[i].blocks || !(out.se > 0))
+            fail_msg("case %zu: %d blocks, error %g", i, fit_trial_blocks(trial, value), out.se);
+        fit_trial_close(trial);
+        rig_free(rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +323,7 @@ int main(void)
         cmocka_unit_test(linear_models_see_only_the_past),
         cmocka_unit_test(shuffled_labels_leave_every_family_at_chance),
         cmocka_unit_test(errors_are_those_of_tables_drawn_anew),
+        cmocka_unit_test(blocks_are_of_what_errs_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

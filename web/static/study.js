@@ -225,6 +225,7 @@ export function studyView(root, [ref], showError) {
 
   /** What a stranger should expect, once the study has ended: chance has helped to choose. */
   function expected(estimate) {
+    if (estimate?.is_baseline) return 'no model is better by more than chance';
     if (!Number.isFinite(estimate?.score)) return '';
     const d = decimalsFor(estimate.score, estimate.se);
     return `expect ${fixed(estimate.score, d)} ± ${fixed(estimate.se, d)} on new rows`;

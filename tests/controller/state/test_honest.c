@@ -105,6 +105,22 @@ static void few_blocks_are_judged_by_their_signs(void **state)
     assert_in_range(n, STUDIES * 9 / 10, STUDIES);
 }
 
+/* Two gains that are alike by chance are no proof, however many errors their mean is. */
+static void two_equal_gains_are_no_proof(void **state)
+{
+    static const double none[2] = { 0 };
+    static struct made m;
+    int n = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make_of(&m, seed, TRIALS, 2, none, 0.7);
+        n += board_best(&m.st) == 1;
+        mem_free(m.st.board);
+    }
+    assert_in_range(n, STUDIES * 9 / 10, STUDIES);
+}
+
 static void what_is_better_ships(void **state)
 {
     static struct made m;
@@ -237,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_ships_the_baseline_in_nine_of_ten),
         cmocka_unit_test(few_blocks_are_judged_by_their_signs),
+        cmocka_unit_test(two_equal_gains_are_no_proof),
         cmocka_unit_test(what_is_better_ships),
         cmocka_unit_test(the_estimate_of_the_best_is_not_optimistic),
         cmocka_unit_test(the_estimate_of_an_ensemble_is_not_optimistic),
