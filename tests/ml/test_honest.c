@@ -300,7 +300,7 @@ static void blocks_are_of_what_errs_together(void **state)
         struct rng r;
         rng_init(&r, 5, 0);
         for (int k = 0; k < 600; k++) {
-            of[k] = (double)(k * cases[i].units / 600);
+            of[k] = floor((double)k * cases[i].units / 600);
             x[k] = rng_normal(&r);
             y[k] = x[k] + rng_normal(&r);
         }
