@@ -25,13 +25,46 @@ enum { LANE_BINS = BOOST_BINS / 32, PER_WARP = BOOST_BINS };
 #define ALL 0xffffffffu
 
 /* What a block adds up: some columns of the tree, and whether they stand side by side, so that one
- * load fetches the bins of all of them. */
+ * load fetches the bins of all of them. layout: by column, in shared memory (layout_of). */
 struct hist_group {
     const uint8_t *bins;
     int64_t stride;
     const int32_t *cols;
+    const unsigned *layout;
     int width, is_side_by_side;
 };
+
+/* How a column lies in its 256 cells of shared memory: the cell of missing values in the lower 16
+ * bits, and above them s, where each cell is there 2^s times, side by side. Rows of a warp that have
+ * the same bin wait for each other, and in a column of two values nearly all have: so a narrow
+ * column, which leaves most cells free, has a copy for each of 2^s groups of lanes. */
+__device__ static unsigned layout_of(int n_bins)
+{
+    unsigned s = 0;
+
+    while (s < 5 && (n_bins + 1) << (s + 1) <= BOOST_BINS)
+        s++;
+    return s ? s << 16 | (unsigned)n_bins : BOOST_MISSING;
+}
+
+/* The cell of a bin, among the column's own, that this thread adds to. */
+__device__ static int cell_of(unsigned layout, unsigned bin)
+{
+    unsigned s = layout >> 16, last = layout & 0xffffu, at = bin < last ? bin : last;
+
+    return (int)(at << s | (threadIdx.x & ((1u << s) - 1)));
+}
+
+/* The sum of a bin over its copies; bin: 0 to n_bins, which is the missing one, or to 255. */
+__device__ static long long cell_sum(const int *cells, unsigned layout, int bin)
+{
+    unsigned s = layout >> 16;
+    long long sum = 0;
+
+    for (unsigned i = 0; i < 1u << s; i++)
+        sum += cells[((unsigned)bin << s) + i];
+    return sum;
+}
 
 /* Sixteen columns that begin at a multiple of sixteen, in rows of a multiple of sixteen bytes: one
  * aligned 16-byte load has all their bins. */
@@ -54,40 +87,52 @@ __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t
         uint4 all = *(const uint4 *)(b + k->cols[0]);
         const unsigned four[4] = { all.x, all.y, all.z, all.w };
         for (int j = 0; j < BOOST_GROUP; j++) {
-            int cell = j * BOOST_BINS + (int)(four[j / 4] >> 8 * (j % 4) & 255u);
+            int cell = j * BOOST_BINS + cell_of(k->layout[j], four[j / 4] >> 8 * (j % 4) & 255u);
             atomicAdd(&sums[cell], g);
             atomicAdd(&sums[BOOST_GROUP * BOOST_BINS + cell], h);
         }
         return;
     }
     for (int j = 0; j < k->width; j++) {
-        int cell = j * BOOST_BINS + b[k->cols[j]];
+        int cell = j * BOOST_BINS + cell_of(k->layout[j], b[k->cols[j]]);
         atomicAdd(&sums[cell], g);
         atomicAdd(&sums[cells + cell], h);
     }
 }
 
-/* One tile: adds up n rows in [2][width][256] words of shared memory, and then adds the sums that
- * are not zero to `out`, the child's histogram in global memory. The sums fit into 32 bits because
- * |g| and h are below 2^16 and a tile has at most BOOST_HIST_ROWS = 2^14 rows. The atomic additions
- * are of whole numbers, so their order does not matter. q is indexed by row number. All threads of
- * the block take part. */
-__device__ static void hist_tile(const struct hist_group *k, const int32_t *rows, int n,
-                                 const uint32_t *q, int *sums, unsigned long long *out)
+/* Adds the sums that are not zero to `out`, the child's histogram in global memory. */
+__device__ static void sums_flush(const struct hist_group *k, const int *sums,
+                                  unsigned long long *out)
 {
     int cells = k->width * BOOST_BINS;
 
-    for (int i = (int)threadIdx.x; i < 2 * cells; i += (int)blockDim.x)
+    for (int i = (int)threadIdx.x; i < cells; i += (int)blockDim.x) {
+        unsigned layout = k->layout[i / BOOST_BINS];
+        int first = i & ~(BOOST_BINS - 1), bin = i & (BOOST_BINS - 1), last = layout & 0xffffu;
+        if (bin > last)
+            continue;
+        long long g = cell_sum(sums + first, layout, bin);
+        long long h = cell_sum(sums + cells + first, layout, bin);
+        if (g != 0 || h != 0)
+            atomicAdd(&out[first + (bin == last ? BOOST_MISSING : bin)],
+                      (unsigned long long)(g * 4294967296LL + h));
+    }
+}
+
+/* One tile: adds up n rows in [2][width][256] words of shared memory, and then adds the sums to the
+ * child's histogram. The sums fit into 32 bits because |g| and h are below 2^16 and a tile has at
+ * most BOOST_HIST_ROWS = 2^14 rows. The atomic additions are of whole numbers, so their order does
+ * not matter. q is indexed by row number. All threads of the block take part. */
+__device__ static void hist_tile(const struct hist_group *k, const int32_t *rows, int n,
+                                 const uint32_t *q, int *sums, unsigned long long *out)
+{
+    for (int i = (int)threadIdx.x; i < 2 * k->width * BOOST_BINS; i += (int)blockDim.x)
         sums[i] = 0;
     __syncthreads();
     for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x)
         row_add(k, rows[i], q[rows[i]], sums);
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < cells; i += (int)blockDim.x) {
-        long long g = sums[i], h = sums[cells + i];
-        if (g != 0 || h != 0)
-            atomicAdd(&out[i], (unsigned long long)(g * 4294967296LL + h));
-    }
+    sums_flush(k, sums, out);
     __syncthreads();
 }
 
@@ -98,16 +143,20 @@ __device__ static void hist_tile(const struct hist_group *k, const int32_t *rows
 __global__ void boost_hist_kernel(struct boost_view v)
 {
     DYN_SHARED(int, sums);
+    __shared__ unsigned layout[BOOST_GROUP];
     int t = (int)blockIdx.z, first = (int)blockIdx.x * BOOST_GROUP;
     const struct boost_rule *rule = boost_rule_of(&v, t);
     int width = rule->in.n_cols - first < BOOST_GROUP ? rule->in.n_cols - first : BOOST_GROUP;
     int n_batch = width > 0 ? v.trees[t].n_batch : 0;
     const int32_t *tiles = v.hist_tiles + (int64_t)t * (v.batch_cap + 1);
-    struct hist_group k = { rule->bins, v.stride, v.cols + (int64_t)t * v.cols_most + first, width,
-                            0 };
+    struct hist_group k = { rule->bins, v.stride, v.cols + (int64_t)t * v.cols_most + first, layout,
+                            width, 0 };
     int n_tiles = n_batch > 0 ? tiles[n_batch] : 0;
 
     k.is_side_by_side = is_side_by_side(&k);
+    if ((int)threadIdx.x < width)
+        layout[threadIdx.x] = layout_of(rule->n_bins[k.cols[threadIdx.x]]);
+    __syncthreads();
     for (int tile = (int)blockIdx.y; tile < n_tiles; tile += (int)gridDim.y) {
         int at = boost_entry_of(tiles, n_batch, tile);
         const struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
@@ -310,7 +359,7 @@ __device__ static void scan_random(const struct node_rule *r, const int64_t *wor
  * smoothing and penalties the best division into two sets is one of the prefixes of that order
  * (Fisher 1958); LightGBM does the same. */
 struct levels {
-    /* by bin: g / (h + cat_smooth) */
+    /* of the levels that occur, in the order of their bins: g / (h + cat_smooth) */
     double ratio[BOOST_BINS];
     /* by rank: the level's packed sum */
     int64_t word[BOOST_BINS];
@@ -318,44 +367,47 @@ struct levels {
     int rank[BOOST_BINS];
 };
 
+/* Whether a level occurs in the node; word: its packed sum. Missing values are a level too. */
+__device__ static int is_level(int bin, int n_bins, int64_t word)
+{
+    return (bin < n_bins || bin == BOOST_MISSING) && word != 0;
+}
+
 /* Ranks the levels that occur in the node by their ratio; of equal ratios the smaller bin comes
- * first, so missing values (255), which are a level too, come last. Returns how many there are.
+ * first, so missing values (255) come last. Returns how many there are.
  *
- * A rank is found by counting the smaller ratios, 256 comparisons a level, because there are too
- * few levels for a sort by the warp to pay. All lanes go through the loops together, as the calls
- * of __syncwarp require: they keep the marks 0 and -1 in rank[] whole until every lane has read
- * them. */
+ * A rank is found by counting the smaller ratios, because there are too few levels for a sort by
+ * the warp to pay: a column of ten levels takes at most eighty comparisons of a lane, one of 256
+ * levels two thousand. */
 __device__ static int rank_levels(const struct scan_node *nd, const int64_t *words, int n_bins,
                                   struct levels *lv)
 {
-    int lane = (int)threadIdx.x % 32, n = 0;
+    int lane = (int)threadIdx.x % 32, own = 0;
 
+    for (int i = 0; i < LANE_BINS; i++)
+        own += is_level(lane * LANE_BINS + i, n_bins, words[i]);
+    int place = (int)sum_below(own), n = place + own;
+    n = __shfl_sync(ALL, n, 31);
     /* the column before is no longer read */
     __syncwarp(ALL);
-    for (int i = 0; i < LANE_BINS; i++) {
-        int bin = lane * LANE_BINS + i;
-        int is_here = (bin < n_bins || bin == BOOST_MISSING) && words[i] != 0;
-        lv->rank[bin] = is_here ? 0 : -1;
-        lv->ratio[bin] = hist_g(words[i]) / (hist_h(words[i]) + nd->cat_smooth);
-        n += is_here;
+    for (int i = 0, at = place; i < LANE_BINS; i++) {
+        if (is_level(lane * LANE_BINS + i, n_bins, words[i]))
+            lv->ratio[at++] = hist_g(words[i]) / (hist_h(words[i]) + nd->cat_smooth);
     }
     __syncwarp(ALL);
     for (int i = 0; i < LANE_BINS; i++) {
-        int bin = lane * LANE_BINS + i, rank = 0;
-        double own = lv->ratio[bin];
-        for (int b = 0; b < BOOST_BINS && lv->rank[bin] >= 0; b++)
-            rank += lv->rank[b] >= 0 && (lv->ratio[b] < own || (lv->ratio[b] == own && b < bin));
-        if (lv->rank[bin] >= 0)
+        int bin = lane * LANE_BINS + i, rank = -1;
+        if (is_level(bin, n_bins, words[i])) {
+            double ratio = lv->ratio[place];
+            rank = 0;
+            for (int k = 0; k < n; k++)
+                rank += lv->ratio[k] < ratio || (lv->ratio[k] == ratio && k < place);
             lv->word[rank] = words[i];
-        __syncwarp(ALL);
-        if (lv->rank[bin] >= 0)
-            lv->rank[bin] = rank;
-        __syncwarp(ALL);
+            place++;
+        }
+        lv->rank[bin] = rank;
     }
-    for (int d = 16; d > 0; d >>= 1) {
-        int other = __shfl_xor_sync(ALL, n, d);
-        n += other;
-    }
+    __syncwarp(ALL);
     return n;
 }
 
