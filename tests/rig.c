@@ -465,6 +465,11 @@ double fake_score(const char *config, int level)
 
 void fake_open(struct fake *f, struct rig *r, const char *session, int max_trials)
 {
+    fake_open_kind(f, r, session, max_trials, "cpu");
+}
+
+void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials, const char *kind)
+{
     struct msg_hello m = { .protocol = MSG_PROTOCOL, .n_devices = 1 };
     struct msg_welcome w;
     json_t *out = NULL, *body = NULL;
@@ -476,7 +481,7 @@ void fake_open(struct fake *f, struct rig *r, const char *session, int max_trial
     str_copy(m.session, sizeof m.session, session);
     str_copy(m.numeric_sig, sizeof m.numeric_sig, "assay-1/cpu");
     str_copy(m.devices[0].id, sizeof m.devices[0].id, "cpu0");
-    str_copy(m.devices[0].kind, sizeof m.devices[0].kind, "cpu");
+    str_copy(m.devices[0].kind, sizeof m.devices[0].kind, kind);
     m.devices[0].max_trials = max_trials;
     body = msg_hello_json_new(&m);
     RETRY(rc, out, r, ctl_runner_hello(r->ctl, 0, body, &out, &rig_err));

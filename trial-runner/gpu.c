@@ -265,9 +265,9 @@ int gpu_devices(const char *choice, int64_t memory_bytes, struct msg_device *out
     } else if (!is_auto && !only_gpus && !str_eq(choice, "cpu")) {
         return err_at(err, "devices", "'%.40s' is not auto, cpu, cpu:N or cuda", choice);
     }
-    int n = only_gpus ? 0 : cpus_list(cpus, out);
-    if (only_gpus || (is_auto && may_have_gpu()))
-        n += gpus_find(out + n, MSG_MAX_DEVICES - n);
+    int n = only_gpus || (is_auto && may_have_gpu()) ? gpus_find(out, MSG_MAX_DEVICES - 1) : 0;
+    if (!only_gpus)
+        n += cpus_list(MIN(MAX(cpus - n, 1), MSG_MAX_DEVICES - n), out + n);
     if (n == 0)
         return err_at(err, "devices", "cuda: this machine has no GPU that can be used");
     if (memory_bytes == 0)

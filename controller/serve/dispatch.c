@@ -12,8 +12,7 @@
  * last trials of a study do not all go to one device. After a group crashed, its trials go out in groups of half that size, and at
  * last alone (message.c).
  *
- * If a runner has GPUs, they first take trials of families that can use them, and its CPUs first
- * take the others. Neither waits while there is any work.
+ * Which of them a GPU takes first, and what a core leaves to it: place.h.
  *
  * Within a study trials are taken by number. Deterministic studies need no rule of their own: on a
  * CPU the result of a trial does not depend on the group that it trains in. */
@@ -30,6 +29,7 @@
 #include "controller/decide/probe.h"
 #include "controller/decide/rescue.h"
 #include "controller/serve/gang.h"
+#include "controller/serve/place.h"
 #include "controller/serve/retry.h"
 #include "controller/serve/table.h"
 #include "controller/serve/task.h"
@@ -140,30 +140,6 @@ static bool fuses(const struct group *g, const struct study *st, const struct tr
            from_of(a) == from_of(b);
 }
 
-static bool has_gpu(const struct runner *r)
-{
-    bool any = false;
-
-    for (int i = 0; i < r->n_devices; i++)
-        any = any || str_eq(r->devices[i].is.kind, "cuda");
-    return any;
-}
-
-/* Which trials a device takes: 1 = those of families that can use a GPU, 0 = those of other
- * families, -1 = any. A preference for which nothing is ready is dropped. */
-static int first_choice(const struct study *st, const struct runner *r, const struct device *d)
-{
-    bool wish = str_eq(d->is.kind, "cuda"), is_there = false;
-
-    if (!has_gpu(r))
-        return -1;
-    for (int i = 0; i < st->n_queue && !is_there; i++) {
-        const struct trial_mem *t = &st->trials[st->queue[i] - 1];
-        is_there = is_ready(t) && st->families[t->family]->has_device == wish;
-    }
-    return is_there ? wish : -1;
-}
-
 /* Looks whether this trial of several devices can go out now: 1 = it is the group, 0 = no other trial
  * of the study may, either, -1 = others may. */
 static int gang_fill(struct group *g, int64_t number)
@@ -188,7 +164,7 @@ static int group_one(struct group *g, int64_t number, struct err *err)
 
 /* Whether trial i of the queue may be in the group, by what memory says of it: a row is read only of
  * those that may. */
-static bool may_join(const struct group *g, int i, int choice)
+static bool may_join(const struct group *g, int i, const struct place *place)
 {
     const struct study *st = g->st;
     const struct trial_mem *t = &st->trials[st->queue[i] - 1];
@@ -196,11 +172,12 @@ static bool may_join(const struct group *g, int i, int choice)
     return is_ready(t) && !retry_waits(st, st->queue[i]) &&
            (t->max_group == 0 || t->max_group > g->n) && (t->devices < 2 || g->n == 0) &&
            (g->n == 0 || st->trials[g->rows[0].number - 1].shape == t->shape) &&
-           (choice < 0 || st->families[t->family]->has_device == choice);
+           place_takes(place, st, t);
 }
 
 /* Collects ready trials, by number, until the group is full. */
-static int group_fill(struct group *g, int most, int64_t memory, int choice, struct err *err)
+static int group_fill(struct group *g, int most, int64_t memory, struct place place,
+                      struct err *err)
 {
     struct study *st = g->st;
 
@@ -209,7 +186,7 @@ static int group_fill(struct group *g, int most, int64_t memory, int choice, str
         struct trial_row *row = &g->rows[g->n];
         int64_t bytes = 0;
 
-        if (!may_join(g, i, choice))
+        if (!may_join(g, i, &place))
             continue;
         if (t->on_gpus && !g->on_gpu) {
             g->n_never++;
@@ -304,7 +281,7 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
         if (rc != 0)
             return rc < 0 ? -1 : 0;
     }
-    want = MIN(ask->max_trials, d->is.max_trials) + retry_n_waiting(st);
+    want = MIN(ask->max_trials, d->is.max_trials) + retry_n_waiting(st) + place_leaves(st, d);
     if (gang_holds(st, d->is.kind) && !retry_waits(st, st->hold)) {
         int64_t number = st->hold; /* it holds nothing any more when it goes */
         int rc = gang_fill(g, number);
@@ -315,8 +292,8 @@ static int pick(struct group *g, struct runner *r, struct device *d, const struc
         return -1;
     for (int tries = 0; tries < 2; tries++) {
         g->n_never = 0;
-        if (group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), first_choice(st, r, d),
-                       err) < 0)
+        if (group_fill(g, group_size(st, r, d, ask), memory_of(st, d, ask), place_of(st, d), err) <
+            0)
             return -1;
         if (g->n > 0 || g->held || g->n_never == 0)
             return 0;
@@ -632,7 +609,7 @@ int dispatch_grant(struct ctl *ctl, struct gang_seats *seats, struct err *err)
     if (ctl->is_stopping || !runner_is_enabled(r) || !quarantine_allows(d))
         return 0;
     less.max_trials = quarantine_lanes(d, ask->max_trials);
-    rc = task_grant(ctl, r, &less, &task, err);
+    rc = task_grant(ctl, r, &less, place_leaves_tasks(ctl, r, d), &task, err);
     if (rc == 1) {
         out = msg_grant_json_new(&task);
         msg_grant_fini(&task);

@@ -221,8 +221,8 @@ bool task_waits(struct ctl *ctl, const struct runner *r)
     return false;
 }
 
-int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
-               struct err *err)
+int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, bool only_refits,
+               struct msg_grant *out, struct err *err)
 {
     /* Ingests come first, because studies wait for their tables. */
     static const char *const kinds[] = { "ingest", "refit", "ensemble" };
@@ -232,8 +232,8 @@ int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, str
             struct task *t = ctl->tasks[i];
             int rc = 0;
 
-            if (!str_eq(t->row.kind, kinds[k]) || !str_eq(t->row.state, "queued") ||
-                !suits(ctl, t, r))
+            if ((only_refits && k != 1) || !str_eq(t->row.kind, kinds[k]) ||
+                !str_eq(t->row.state, "queued") || !suits(ctl, t, r))
                 continue;
             *out = (struct msg_grant){ 0 };
             rc = k == 0   ? grant_ingest(ctl, t, out, err)

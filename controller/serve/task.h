@@ -6,10 +6,10 @@
 #include "controller/state/runner.h"
 #include "controller/state/task.h"
 
-/* Gives this device a task if one waits. Returns 1 with the grant in *out, which the caller frees
- * with msg_grant_fini, 0 if no task waits, or -1. */
-int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, struct msg_grant *out,
-               struct err *err);
+/* Gives this device a task if one waits, or only a refit. Returns 1 with the grant in *out, which the
+ * caller frees with msg_grant_fini, 0 if no task waits, or -1. */
+int task_grant(struct ctl *ctl, struct runner *r, const struct msg_ask *ask, bool only_refits,
+               struct msg_grant *out, struct err *err);
 /* Returns whether a task waits that this runner can do. */
 bool task_waits(struct ctl *ctl, const struct runner *r);
 /* A runner lost the task. It is queued again, or it fails if runners have lost it three times. */

@@ -95,6 +95,7 @@ static void share_add(struct fleet_share *to, const struct fleet_share *s, int b
     to->devices += by * s->devices;
     to->idle += by * s->idle;
     to->trials += by * s->trials;
+    to->all_gpus += by * s->all_gpus;
     to->cpus += by * s->cpus;
     to->gpus += by * s->gpus;
     CHECK(to->idle >= 0 && to->idle <= to->devices && to->trials >= 0);
@@ -124,6 +125,7 @@ static struct fleet_share share_of(const struct runner *r)
         s.devices++;
         s.idle += d->n_leases == 0;
         s.trials += d->is.max_trials;
+        s.all_gpus += str_eq(d->is.kind, "cuda");
         s.gpus += d->is.commands && str_eq(d->is.kind, "cuda");
         s.cpus += d->is.commands && !str_eq(d->is.kind, "cuda");
     }
@@ -276,7 +278,7 @@ bool runner_is_enabled(const struct runner *r)
     return str_eq(r->row.state, "enabled");
 }
 
-int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
+static struct fleet_share share_all(struct ctl *ctl, const char *sig)
 {
     struct fleet_share all = { 0 };
 
@@ -285,6 +287,18 @@ int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idl
         if (!sig || !sig[0] || str_eq(sig, ctl->classes[i].sig))
             share_add(&all, &ctl->classes[i].sum, 1);
     }
+    return all;
+}
+
+int runner_gpus(struct ctl *ctl, const char *sig)
+{
+    return share_all(ctl, sig).all_gpus;
+}
+
+int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)
+{
+    struct fleet_share all = share_all(ctl, sig);
+
     *n_devices = all.devices;
     *n_idle = all.idle;
     return all.trials;

@@ -118,6 +118,14 @@ struct family_plan {
     int64_t count[FAMILY_MAX_COUNTS]; /* ascending */
 };
 
+/* What a GPU is worth to a family, in the order in which GPUs choose and cores leave trials. */
+enum family_device {
+    FAMILY_CORE,   /* it has no form for devices (ml/ops/ops.h): there it trains on one core */
+    FAMILY_EITHER, /* a GPU does what a few cores do */
+    FAMILY_GPU,    /* a GPU does what tens of cores do, if the table is large */
+    FAMILY_DEVICES
+};
+
 struct family {
     const char *name; /* "boost" */
     const char *help;
@@ -125,8 +133,7 @@ struct family {
     /* keeps predictions monotone in the columns that the spec names (ml/model/data.h) */
     bool keeps_monotone;
     enum family_form form;
-    /* has a form for devices (ml/ops/ops.h) */
-    bool has_device;
+    enum family_device device;
     /* tried only where a space names it: automatic searches leave it out */
     bool by_name;
     /* only for tables of images */
