@@ -26,18 +26,23 @@ static bool beats(const struct study *st, int64_t number, int64_t other)
            (!other || study_gain(st, t->score) > study_gain(st, st->trials[other - 1].score));
 }
 
-/* 1, 0 = it has nothing to complete with, -1. */
-static int can_complete(struct study *st, int64_t number, struct err *err)
+/* What a paused trial can complete with: its model, scored on all rows or on those of some folds. */
+enum has { HAS_NOTHING, HAS_ALL, HAS_SOME };
+
+/* enum has, or -1. */
+static int what_it_has(struct study *st, int64_t number, struct err *err)
 {
     const struct trial_mem *t = trial_mem(st, number);
     struct config c;
 
     CHECK(t->state == TS_PAUSED);
     if (t->checkpoint_level < 1 || t->checkpoint_level != t->level || t->level >= t->max_level)
-        return 0;
+        return HAS_NOTHING;
     if (trial_config(st, number, &c, err) < 0)
         return -1;
-    return c.family && ladder_is_whole(&st->problem, c.family, c.params, t->level);
+    if (!c.family)
+        return HAS_NOTHING;
+    return ladder_is_whole(&st->problem, c.family, c.params, t->level) ? HAS_ALL : HAS_SOME;
 }
 
 /* After a holdout the time belongs to the refit of one model. */
@@ -92,9 +97,9 @@ static int pick(struct study *st, int64_t *out, int n, struct err *err)
 
         if (st->trials[k - 1].state != TS_PAUSED || !beats(st, k, found == n ? out[n - 1] : least))
             continue;
-        if ((rc = can_complete(st, k, err)) < 0)
+        if ((rc = what_it_has(st, k, err)) < 0)
             return -1;
-        if (rc == 0)
+        if (rc != HAS_ALL)
             continue;
         found = MIN(found + 1, n);
         for (at = found - 1; at > 0 && beats(st, k, out[at - 1]); at--)
@@ -104,17 +109,44 @@ static int pick(struct study *st, int64_t *out, int n, struct err *err)
     return found;
 }
 
+/* Puts the best trial that was scored on some folds in front of the list, if it would ship. One is
+ * enough, since an ensemble takes no such trials. Returns how many there are then, or -1. */
+static int add_part(struct study *st, int64_t *numbers, int n, int most, struct err *err)
+{
+    int64_t best = 0, whole = n > 0 ? numbers[0] : 0;
+
+    for (int64_t k = 1; k <= st->n_trials; k++) {
+        const struct trial_mem *t = &st->trials[k - 1];
+        int rc = 0;
+
+        if (t->state != TS_PAUSED || !beats(st, k, best) || board_outdoes(st, t) ||
+            (whole && !board_is_far_better(st, t, &st->trials[whole - 1])))
+            continue;
+        if ((rc = what_it_has(st, k, err)) < 0)
+            return -1;
+        best = rc == HAS_SOME ? k : best;
+    }
+    if (!best)
+        return n;
+    n = MIN(n + 1, most);
+    for (int i = n - 1; i > 0; i--)
+        numbers[i] = numbers[i - 1];
+    numbers[0] = best;
+    return n;
+}
+
 int rescue_next(struct study *st, struct actions *out, struct err *err)
 {
     int64_t now = ctl_now(st->ctl), hard = budget_hard_ms(st);
     int64_t numbers[STUDY_MAX_RESCUE] = { 0 };
-    int n = 0;
+    int n = 0, most = completes_many(st) ? STUDY_MAX_RESCUE - st->n_rescue : 1;
 
     CHECK(st->row.state == SS_FINISHING);
     if (st->count[TS_PAUSED] == 0 || rescue_waits(st) || !st->problem.is_ready || !st->search ||
         st->n_rescue == STUDY_MAX_RESCUE || (hard != INT64_MAX && hard - now < NEED_MS))
         return 0;
-    n = pick(st, numbers, completes_many(st) ? STUDY_MAX_RESCUE - st->n_rescue : 1, err);
+    n = pick(st, numbers, most, err);
+    n = n < 0 ? n : add_part(st, numbers, n, most, err);
     n = n > 0 ? fitting(st, numbers, n, hard) : n;
     for (int i = 0; i < n; i++) {
         struct action *a = action_add(out, ACT_RESCUE, numbers[i]);

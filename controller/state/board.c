@@ -158,8 +158,8 @@ static double error_of(double se)
     return isfinite(se) ? se : 0;
 }
 
-static bool is_clearly_better(const struct study *st, const struct trial_mem *t,
-                              const struct trial_mem *than)
+bool board_is_far_better(const struct study *st, const struct trial_mem *t,
+                         const struct trial_mem *than)
 {
     double se = error_of(t->score_se), other = error_of(than->score_se),
            least = BOARD_MARGIN * hypot(se, other);
@@ -177,7 +177,7 @@ static int64_t bests_choose(const struct study *st, const struct bests *b)
 {
     if (!b->whole || !b->part)
         return b->whole ? b->whole : b->part;
-    bool wins = is_clearly_better(st, &st->trials[b->part - 1], &st->trials[b->whole - 1]);
+    bool wins = board_is_far_better(st, &st->trials[b->part - 1], &st->trials[b->whole - 1]);
     return wins ? b->part : b->whole;
 }
 
@@ -226,5 +226,5 @@ bool board_outdoes(const struct study *st, const struct trial_mem *t)
 {
     int64_t whole = board_first(st, false);
 
-    return whole && !is_clearly_better(st, t, &st->trials[whole - 1]);
+    return whole && !board_is_far_better(st, t, &st->trials[whole - 1]);
 }

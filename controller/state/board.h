@@ -29,6 +29,9 @@ int64_t board_rank(const struct study *st, int64_t number); /* from 1; the trial
 int64_t board_best(const struct study *st);
 /* The same among the trials whose artifacts are kept; 0 = none. */
 int64_t board_best_artifact(const struct study *st);
+/* Whether one trial's score of some folds is so much better than the other's of all that it counts. */
+bool board_is_far_better(const struct study *st, const struct trial_mem *t,
+                         const struct trial_mem *than);
 /* Whether a trial's score of some folds only is too weak to count beside the scores of all folds. */
 bool board_outdoes(const struct study *st, const struct trial_mem *t);
 

@@ -22,7 +22,7 @@ static double low_is_better(const char *config, int level)
 {
     if (strstr(config, "baseline"))
         return 0.1;
-    return fake_score(config, 1) / 10 + (level == 3 ? 0.5 : level == 2 ? 0.8 : 0.9);
+    return fake_score(config, 1) / 10 + (level == 2 ? 0.8 : 0.5);
 }
 
 static int64_t start(struct rig *r, struct fake *f, const char *spec)
@@ -220,22 +220,43 @@ static void it_holds_up_no_end(void **state)
     }
 }
 
-/* A score of one fold of five says nothing beside scores of all. */
-static void one_fold_is_not_rescued(void **state)
+/* Scores of one fold, beside .5 of all folds. */
+static double hardly_better(const char *config, int level)
 {
-    struct rig r;
-    struct fake f;
-    int64_t id = start(&r, &f, SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
+    return strstr(config, "baseline") ? 0.1 : level == 1 ? 0.52 : 0.5;
+}
 
+static double far_better(const char *config, int level)
+{
+    return strstr(config, "baseline") ? 0.1 : level == 1 ? 0.54 : 0.5;
+}
+
+/* A score of one fold of five says little beside scores of all, unless it is far better: then the
+ * trial ships as one would that the end had cut there. */
+static void one_fold_is_rescued_only_if_far_better(void **state)
+{
     (void)state;
-    work(&r, &f, id, 1);
-    assert_int_equal(best_paused(&r, id, 2), 0);
-    assert_true(best_paused(&r, id, 1) > 0);
-    rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl));
-    assert_int_equal(fake_ask(&f), 0);
-    assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
-    assert_int_equal(rig_count(&r, id, TS_PAUSED), 0);
-    rig_close(&r);
+    for (int is_far = 0; is_far < 2; is_far++) {
+        struct rig r;
+        struct fake f;
+        int64_t id = start(&r, &f, SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
+
+        f.score = is_far ? far_better : hardly_better; /* errors of .01 each */
+        work(&r, &f, id, 1);
+        int64_t best = best_paused(&r, id, 1);
+        assert_int_equal(best_paused(&r, id, 2), 0);
+        assert_true(best > 0);
+        rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl));
+        assert_int_equal(fake_ask(&f), is_far);
+        if (is_far) {
+            assert_int_equal(f.trials[0].trial, rig_get(&r, id)->trials[best - 1].id);
+            complete_as_it_is(&f, rig_get(&r, id)->trials[best - 1].score);
+            assert_int_equal(rig_get(&r, id)->row.best_trial, rig_get(&r, id)->trials[best - 1].id);
+        }
+        assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+        assert_int_equal(rig_count(&r, id, TS_PAUSED), 0);
+        rig_close(&r);
+    }
 }
 
 /* A trial that the end cuts on its first fold: its score is luck of the fold unless it is far better than scores of all. */
@@ -358,7 +379,7 @@ int main(void)
         cmocka_unit_test(the_best_paused_trial_completes_and_ships),
         cmocka_unit_test(members_of_an_ensemble_complete_too),
         cmocka_unit_test(it_holds_up_no_end),
-        cmocka_unit_test(one_fold_is_not_rescued),
+        cmocka_unit_test(one_fold_is_rescued_only_if_far_better),
         cmocka_unit_test(a_cut_on_one_fold_ships_only_if_far_better),
         cmocka_unit_test(a_holdout_counts_no_level_twice),
         cmocka_unit_test(both_numberings_agree),
