@@ -42,7 +42,10 @@ static int what_it_has(struct study *st, int64_t number, struct err *err)
         return -1;
     if (!c.family)
         return HAS_NOTHING;
-    return ladder_is_whole(&st->problem, c.family, c.params, t->level) ? HAS_ALL : HAS_SOME;
+    if (ladder_is_whole(&st->problem, c.family, c.params, t->level))
+        return HAS_ALL;
+    return family_level_is_redone(c.family, &st->problem.shape, c.params, t->level) ? HAS_NOTHING
+                                                                                    : HAS_SOME;
 }
 
 /* After a holdout the time belongs to the refit of one model. */

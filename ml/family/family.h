@@ -195,6 +195,12 @@ void family_level_plan(const struct family *f, const struct family_shape *s, con
 /* as family.cost; at least 1 */
 int64_t family_level_cost(const struct family *f, const struct family_shape *s,
                           const double *params, int from, int to);
+/* Whether what a trial keeps of this level, fitted on some folds, costs more than it saves: the next
+ * level, which repeats all of this level's work, costs many times as much. Example: the first level of
+ * a forest has a quarter of the trees on one of five folds; its checkpoint is megabytes, and only one
+ * trial in nine was ever promoted. So its checkpoint holds nothing, and it is trained again. */
+bool family_level_is_redone(const struct family *f, const struct family_shape *s,
+                            const double *params, int level);
 /* as family.host_bytes */
 int64_t family_level_bytes(const struct family *f, const struct family_shape *s,
                            const double *params, int level);

@@ -27,6 +27,9 @@ int family_resource_find(const char *name)
     return name[0] ? -1 : FR_AUTO;
 }
 
+/* How many times as much: see family_level_is_redone. */
+enum { REDO_SHARE = 10 };
+
 enum family_resource family_resource_of(const struct family *f, const struct family_shape *s)
 {
     if ((s->resource == FR_ROUNDS && f->rounds > 0) || (s->resource == FR_ROWS && f->takes_rows))
@@ -147,6 +150,13 @@ int64_t family_level_cost(const struct family *f, const struct family_shape *s,
         return MAX(f->cost(s, params, from, to), 1);
     int64_t cost = whole_cost(f, s, params, to);
     return MAX(cost - (continues ? whole_cost(f, s, params, from) : 0), 1);
+}
+
+bool family_level_is_redone(const struct family *f, const struct family_shape *s,
+                            const double *params, int level)
+{
+    return family_level_cost(f, s, params, 0, level) <=
+           family_level_cost(f, s, params, level, level + 1) / REDO_SHARE;
 }
 
 int64_t family_level_bytes(const struct family *f, const struct family_shape *s,

@@ -12,8 +12,8 @@
 
 #include <string.h>
 
-/* MAX_POINTS bounds what a damaged file can make us read. REDO_SHARE: see is_soon_done_again. */
-enum { FIT_FORMAT = 2, FIT_FORMAT_EPOCHS = 3, MAX_POINTS = 1 << 20, REDO_SHARE = 10 };
+/* MAX_POINTS bounds what a damaged file can make us read. */
+enum { FIT_FORMAT = 2, FIT_FORMAT_EPOCHS = 3, MAX_POINTS = 1 << 20 };
 
 /* Where lanes note their epochs, the notes follow the points. */
 static uint32_t format_of(const struct fit_trial *t)
@@ -60,19 +60,13 @@ static int run_save(const struct fit_trial *t, const struct fit_run *r, struct b
     return 0;
 }
 
-/* Whether a checkpoint would cost more than it saves: only some folds are fitted, and the next
- * level, which repeats all of this level's work, costs at least REDO_SHARE times as much. Example:
- * the first level of a forest has a quarter of the trees on one of five folds; its checkpoint is
- * megabytes, and only one trial in nine was ever promoted. Nothing is written then, and the level
- * is trained again with the rest. */
+/* Nothing is written of a level on some folds that is trained again with the rest. */
 static bool is_soon_done_again(const struct fit_trial *t)
 {
     struct family_shape s = fit_shape(t);
 
     return t->level > 0 && t->level < fit_trial_levels(t) && t->target <= t->level && t->run &&
-           t->run->n_lanes < t->folds &&
-           family_level_cost(t->f, &s, t->params, 0, t->level) <=
-               family_level_cost(t->f, &s, t->params, t->level, t->level + 1) / REDO_SHARE;
+           t->run->n_lanes < t->folds && family_level_is_redone(t->f, &s, t->params, t->level);
 }
 
 /* Format: FIT_FORMAT, what names the trial (see head_load), the level reached, the parameters, then
