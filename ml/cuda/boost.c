@@ -1,12 +1,14 @@
 /* boost.c - the host's side of boosting on a device (ml/ops/ops_boost.h): memory, and the launches
  * of a round in order. Plain C.
  *
- * A round is queued whole: as many steps as trees usually take. The host then looks once whether a
- * tree is unfinished, queues more steps while there is one, and takes the trees back. Everything
+ * A round is queued whole, as a graph that is made once: as many steps as trees usually take. The
+ * host then looks once whether a tree is unfinished, queues more steps while there is one, and takes
+ * the trees back. Everything
  * that a booster has on the device is one allocation. The number of launches of a round depends on
  * its largest tree, not on how many lanes grow. Called through the table of device.c. */
 #include "ml/cuda/boost.h"
 
+#include "ml/cuda/graph.h"
 #include "ml/cuda/table.h"
 #include "ml/math/grad_math.h"
 
@@ -33,6 +35,9 @@ struct ml_booster {
     int64_t pool_words;
     unsigned char *memory;
     size_t bytes;
+    /* the parts of a round; steps that its first part has */
+    struct cuda_graph trees, more, leaves;
+    int n_steps;
 };
 
 /* ---- the table ---- */
@@ -266,6 +271,9 @@ static void booster_close(struct ml_booster *b)
 {
     if (!b)
         return;
+    cuda_graph_free(&b->trees);
+    cuda_graph_free(&b->more);
+    cuda_graph_free(&b->leaves);
     cudaFree(b->memory);
     free(b->rules);
     free(b);
@@ -403,27 +411,60 @@ static int step(struct ml_booster *b, struct err *err)
     return cuda_boost_scan(b->c, &b->v, err);
 }
 
-/* Queues the steps that most trees need, then looks whether any tree is unfinished, until none
- * is. */
-static int grow(struct ml_booster *b, int n_steps, struct err *err)
+static int steps_queue(void *booster, int n, struct err *err)
 {
-    const struct boost_view *v = &b->v;
-    int32_t n_unfinished = 0;
+    int rc = 0;
 
-    for (int n = n_steps;; n = MORE_STEPS) {
-        for (int i = 0; i < n; i++) {
-            if (step(b, err) < 0)
-                return -1;
-        }
-        /* The batch that this select finds is split by the next step, which selects anew. */
-        if (cuda_try(cudaMemcpyAsync(&n_unfinished, v->n_unfinished, sizeof(n_unfinished),
-                                     cudaMemcpyDeviceToHost, b->c->stream),
-                     err) < 0 ||
-            cuda_try(cudaStreamSynchronize(b->c->stream), err) < 0)
-            return -1;
-        if (n_unfinished == 0)
-            return 0;
+    for (int i = 0; i < n && rc == 0; i++)
+        rc = step(booster, err);
+    return rc;
+}
+
+/* The gradients, the roots, and the first n steps. */
+static int trees_queue(void *booster, int n, struct err *err)
+{
+    struct ml_booster *b = booster;
+
+    if (cuda_boost_gradients(b->c, &b->v, err) < 0 || cuda_boost_rows(b->c, &b->v, err) < 0 ||
+        cuda_boost_root(b->c, &b->v, err) < 0 || cuda_boost_scan(b->c, &b->v, err) < 0)
+        return -1;
+    return steps_queue(b, n, err);
+}
+
+static int leaves_queue(void *booster, int none, struct err *err)
+{
+    struct ml_booster *b = booster;
+
+    (void)none;
+    return cuda_boost_leaves(b->c, &b->v, err);
+}
+
+/* Whether the last select found a tree unfinished: 1, 0, -1. */
+static int is_unfinished(struct ml_booster *b, struct err *err)
+{
+    int32_t n = 0;
+
+    if (cuda_try(
+            cudaMemcpyAsync(&n, b->v.n_unfinished, sizeof(n), cudaMemcpyDeviceToHost, b->c->stream),
+            err) < 0 ||
+        cuda_try(cudaStreamSynchronize(b->c->stream), err) < 0)
+        return -1;
+    return n > 0;
+}
+
+/* Queues as many steps as the trees of the rounds so far needed, then looks whether any tree is
+ * unfinished, and queues further ones until none is. */
+static int grow(struct ml_booster *b, const int64_t *rounds, struct err *err)
+{
+    int rc;
+
+    b->n_steps = most(b->n_steps, first_steps(b, rounds));
+    rc = cuda_graph_run(b->c, &b->trees, b->n_steps, trees_queue, b, err);
+    for (int n = b->n_steps; rc == 0 && (rc = is_unfinished(b, err)) > 0;) {
+        b->n_steps = n += MORE_STEPS;
+        rc = cuda_graph_run(b->c, &b->more, MORE_STEPS, steps_queue, b, err);
     }
+    return rc;
 }
 
 /* One round of all lanes with rounds[lane] >= 0: uploads the round's numbers and columns, queues
@@ -440,10 +481,8 @@ static int booster_round(struct ml_booster *b, const int64_t *rounds,
                                  (size_t)v->in.n_lanes * sizeof(*rounds), cudaMemcpyHostToDevice,
                                  b->c->stream),
                  err) < 0 ||
-        columns_put(b, columns, err) < 0 || cuda_boost_gradients(b->c, v, err) < 0 ||
-        cuda_boost_rows(b->c, v, err) < 0 || cuda_boost_root(b->c, v, err) < 0 ||
-        cuda_boost_scan(b->c, v, err) < 0 || grow(b, first_steps(b, rounds), err) < 0 ||
-        cuda_boost_leaves(b->c, v, err) < 0)
+        columns_put(b, columns, err) < 0 || grow(b, rounds, err) < 0 ||
+        cuda_graph_run(b->c, &b->leaves, 1, leaves_queue, b, err) < 0)
         return -1;
     if (cuda_try(cudaMemcpyAsync(trees, v->out_trees, (size_t)v->n_trees * sizeof(*trees),
                                  cudaMemcpyDeviceToHost, b->c->stream),

@@ -102,8 +102,7 @@ static void group_close(struct ml_net_group *g)
 {
     if (!g)
         return;
-    if (g->has_graph)
-        cudaGraphExecDestroy(g->graph);
+    cuda_graph_free(&g->graph);
     cudaFree(g->memory);
     free(g->scoring);
     free(g->lanes);
@@ -242,10 +241,12 @@ static int finite(struct ml_net_group *g, uint8_t *finite, struct err *err)
 
 /* ---- steps ---- */
 
-static int step_launch(struct ml_net_group *g, struct err *err)
+static int step_queue(void *group, int one, struct err *err)
 {
+    struct ml_net_group *g = group;
     const struct net_view *v = &g->v;
 
+    (void)one;
     for (int l = 0; l < v->layers; l++) {
         if (cuda_net_forward(g->c, v, l, err) < 0)
             return -1;
@@ -260,22 +261,6 @@ static int step_launch(struct ml_net_group *g, struct err *err)
         (v->rates && cuda_net_norms(g->c, v, err) < 0) || cuda_net_optimise(g->c, v, err) < 0)
         return -1;
     return cuda_net_next(g->c, v, err);
-}
-
-/* Records the launches of a step, without running them. */
-static int graph_make(struct ml_net_group *g, struct err *err)
-{
-    cudaGraph_t graph = NULL;
-
-    if (cuda_try(cudaStreamBeginCapture(g->c->stream, cudaStreamCaptureModeThreadLocal), err) < 0)
-        return -1;
-    int rc = step_launch(g, err);
-    if (cuda_try(cudaStreamEndCapture(g->c->stream, &graph), rc < 0 ? NULL : err) < 0)
-        return -1;
-    rc = rc < 0 ? rc : cuda_try(cudaGraphInstantiateWithFlags(&g->graph, graph, 0), err);
-    cudaGraphDestroy(graph);
-    g->has_graph = rc == 0;
-    return rc;
 }
 
 int cuda_group_begin(struct ml_net_group *g, const struct ml_net_step *steps, int n,
@@ -330,13 +315,10 @@ static int group_steps(struct ml_net_group *g, const struct ml_net_step *steps, 
     int rc = 0;
 
     g->v.w = g->v.state;
-    if (!g->has_graph && !cuda_is_traced && graph_make(g, err) < 0)
-        return -1;
     if (cuda_group_begin(g, steps, n, err) < 0)
         return -1;
     for (int i = 0; i < n && rc == 0; i++)
-        rc = g->has_graph ? cuda_try(cudaGraphLaunch(g->graph, g->c->stream), err)
-                          : step_launch(g, err);
+        rc = cuda_graph_run(g->c, &g->graph, 1, step_queue, g, err);
     return rc < 0 ? -1 : cuda_group_end(g, steps, n, ends, told, err);
 }
 

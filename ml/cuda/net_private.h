@@ -2,6 +2,7 @@
 #ifndef ML_CUDA_NET_PRIVATE_H
 #define ML_CUDA_NET_PRIVATE_H
 
+#include "ml/cuda/graph.h"
 #include "ml/cuda/net.h"
 
 struct ml_net_table {
@@ -14,8 +15,8 @@ struct ml_net_group {
     struct ml_net_in in;
     struct net_view v;
     unsigned char *memory;
-    cudaGraphExec_t graph;
-    int has_graph;
+    /* a step */
+    struct cuda_graph graph;
     /* steps of one call of `score` */
     struct ml_net_step *scoring;
     float *scores;

@@ -379,6 +379,10 @@ extern "C" cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, int
 extern "C" cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t stream)
 {
     (void)stream;
+    if (emu_is_recording()) {
+        emu_run("memset", dim3(1), dim3(1), 0, [=] { memset(p, value, n); });
+        return cudaSuccess;
+    }
     arena_open(true);
     memset(p, value, n);
     return cudaSuccess;
