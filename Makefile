@@ -317,7 +317,7 @@ bench-peers:
 	    $(PEERS_PYTHON) -c 'import lightgbm, sklearn, xgboost' 2>/dev/null || \
 	    { echo "bench-peers: skipped, scikit-learn, XGBoost and LightGBM are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
-	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),peers.py)))
+	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),$(if $(GPU),gpu.py $(filter-out 1,$(GPU)),peers.py))))
 endif
 
 bench-ask:

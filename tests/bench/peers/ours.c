@@ -1,6 +1,7 @@
 /* ours.c - Assay's side of the comparisons with peers (peers.py, quality.py): fits a family on a table of make_data.c and
  * says what that took. The C library is called directly; nothing but the fit is between the clocks.
- *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line; SEED=1 in the environment
+ *   ours fit DIR FAMILY STEPS [name=value ...]    one model of all training rows; one JSON line; SEED=1 in the environment;
+ *                                  DEVICE=cuda: on the first GPU; LANES=16: so many at once, with seeds from SEED on
  *   ours bag DIR FAMILY METRIC SEED [name=value ...]    what a trial makes: folds, early stopping, the bag of their models;
  *                                  HOLDOUT=1 in the environment: one model of four fifths of the rows, stopped by the rest
  *   ours folds FRAME TARGET TASK SEED FILE    the five folds of a study with this split seed: a byte a row
@@ -12,6 +13,7 @@
 #include "ml/model/data.h"
 #include "ml/model/model.h"
 #include "ml/model/models.h"
+#include "ml/ops/ops.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,41 +154,81 @@ static double test_predict(const struct model_ops *ops, struct ml_data *d, const
     return took;
 }
 
+enum { LANES_MOST = 64 };
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* The first GPU, where DEVICE=cuda asks for one. */
+static const struct ml_compute *device_open(void)
+{
+    static struct ml_compute c;
+    const char *device = getenv("DEVICE");
+    struct err err = { 0 };
+
+    if (!device || strcmp(device, "cuda") != 0)
+        return NULL;
+    c.ops = ml_cuda_open(&err);
+    c.ctx = c.ops ? c.ops->open(0, &err) : NULL;
+    if (!c.ctx)
+        die("DEVICE=cuda", &err);
+    return &c;
+}
+
+static void lanes_open(struct ml_data *d, const struct model_ops *ops, struct lane *l, int n,
+                       const struct lane *like)
+{
+    struct err err = { 0 };
+
+    for (int i = 0; i < n; i++) {
+        l[i] = *like;
+        l[i].seed += (uint64_t)i;
+        if (ops->open(d, &l[i], &err) < 0)
+            die("opening", &err);
+    }
+}
+
 static void fit(int argc, char **argv)
 {
     const char *dir = argv[0];
     const struct model_ops *ops = model_find(argv[1]);
-    struct lane l = { .fold = FOLD_ALL };
+    struct lane like = { .fold = FOLD_ALL, .seed = setting("SEED", 1) }, lanes[LANES_MOST],
+                *l = lanes;
+    int n = (int)setting("LANES", 1);
     struct err err = { 0 };
     struct frame *f = frame_open(path_of(dir, "train.frame"), &err);
 
-    if (!ops || !f)
+    if (!ops || !f || n < 1 || n > LANES_MOST)
         die(argv[1], &err);
-    family_defaults(ops->family, l.params);
-    params_set(ops->family, l.params, argv + 3, argc - 3);
-    const char *seed = getenv("SEED");
-    l.seed = seed ? strtoull(seed, NULL, 10) : 1;
-    l.max_steps = strtoll(argv[2], NULL, 10);
-    l.level = ops->family->levels;
+    family_defaults(ops->family, like.params);
+    params_set(ops->family, like.params, argv + 3, argc - 3);
+    like.max_steps = strtoll(argv[2], NULL, 10);
+    like.level = ops->family->levels;
     struct ml_data_spec spec = spec_of(f, dir);
+    spec.device = device_open();
     struct moment a = now();
     struct ml_data *d = ml_data_open(&spec, &err);
-    if (!d || ops->open(d, &l, &err) < 0)
+    if (!d)
         die("opening", &err);
+    lanes_open(d, ops, lanes, n, &like);
     struct moment b = now();
-    if (ops->advance(d, &l, 1, l.max_steps, NULL, &err) < 0 || l.failed)
-        die("training", l.failed ? &l.why : &err);
+    if (ops->advance(d, lanes, n, like.max_steps, NULL, &err) < 0 || l->failed)
+        die("training", l->failed ? &l->why : &err);
     struct moment c = now();
     long kib = peak_kib();
     const char *rows = getenv("EXPLAIN");
     double explain = rows ? strtod(rows, NULL) : 0,
-           predict = test_predict(ops, d, &l, dir, &explain);
+           predict = test_predict(ops, d, l, dir, &explain);
     printf(
         "{\"prepare_wall\": %.4f, \"prepare_cpu\": %.4f, \"train_wall\": %.4f, \"train_cpu\": "
         "%.4f, \"predict_cpu\": %.4f, \"explain_cpu\": %.4f, \"rss_mb\": %.1f, \"steps\": %" PRId64
         "}\n",
         b.wall - a.wall, b.cpu - a.cpu, c.wall - b.wall, c.cpu - b.cpu, predict, explain,
-        (double)kib / 1024, l.steps_done);
+        (double)kib / 1024, l->steps_done);
 }
 
 static void bag_predict(const struct buf *bytes, const char *dir)
