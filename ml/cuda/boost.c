@@ -279,11 +279,14 @@ static void booster_close(struct ml_booster *b)
     free(b);
 }
 
-/* The counts of digits must be zero before their first use; every use leaves them zero. */
-static int digits_clear(struct ml_booster *b, struct err *err)
+/* The counts of digits must be zero before their first use; every use leaves them zero. Of the nodes
+ * that go to the host all are copied, those that a small tree lacks too. */
+static int arrays_clear(struct ml_booster *b, struct err *err)
 {
-    size_t n = (size_t)b->v.n_trees * (size_t)b->v.out_cap * BOOST_BINS;
+    size_t nodes = (size_t)b->v.n_trees * (size_t)b->v.out_cap, n = nodes * BOOST_BINS;
 
+    if (cuda_try(cudaMemsetAsync(b->v.out, 0, nodes * sizeof(*b->v.out), b->c->stream), err) < 0)
+        return -1;
     if (!b->v.digits)
         return 0;
     return cuda_try(cudaMemsetAsync(b->v.digits, 0, n * sizeof(*b->v.digits), b->c->stream), err);
@@ -316,7 +319,7 @@ static int booster_open(struct ml_ctx *c, const struct ml_boost_in *in,
     l = (struct cuda_layout){ .base = b->memory };
     place_lanes(&b->v, &l);
     place_trees(&b->v, b->pool_words, &l);
-    int rc = digits_clear(b, err);
+    int rc = arrays_clear(b, err);
     for (int i = 0; i < in->n_lanes && rc == 0; i++)
         rc = lane_put(b, i, &lanes[i], err);
     if (rc < 0) {

@@ -31,7 +31,7 @@ struct hist_group {
     int64_t stride;
     const int32_t *cols;
     const unsigned *layout;
-    int width, is_side_by_side;
+    int width, is_side_by_side, has_narrow; /* has_narrow: some columns lie as copies */
 };
 
 /* How a column lies in its 256 cells of shared memory: the cell of missing values in the lower 16
@@ -47,9 +47,13 @@ __device__ static unsigned layout_of(int n_bins)
     return s ? s << 16 | (unsigned)n_bins : BOOST_MISSING;
 }
 
-/* The cell of a bin, among the column's own, that this thread adds to. */
+/* The cell of a bin, among the column's own, that this thread adds to. A group without narrow
+ * columns is spared the look at the layout. */
+template <int HAS_NARROW>
 __device__ static int cell_of(unsigned layout, unsigned bin)
 {
+    if (!HAS_NARROW)
+        return (int)bin;
     unsigned s = layout >> 16, last = layout & 0xffffu, at = bin < last ? bin : last;
 
     return (int)(at << s | (threadIdx.x & ((1u << s) - 1)));
@@ -78,6 +82,7 @@ __device__ static int is_side_by_side(const struct hist_group *k)
 /* Adds one row to the sums of all columns of the group: its g to the cell of its bin in the first
  * half of `sums`, and its h in the second half. word: g, signed, in the upper 16 bits, h in the
  * lower. */
+template <int HAS_NARROW>
 __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t word, int *sums)
 {
     const uint8_t *b = k->bins + row * k->stride;
@@ -87,14 +92,14 @@ __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t
         uint4 all = *(const uint4 *)(b + k->cols[0]);
         const unsigned four[4] = { all.x, all.y, all.z, all.w };
         for (int j = 0; j < BOOST_GROUP; j++) {
-            int cell = j * BOOST_BINS + cell_of(k->layout[j], four[j / 4] >> 8 * (j % 4) & 255u);
+            int cell = j * BOOST_BINS + cell_of<HAS_NARROW>(k->layout[j], four[j / 4] >> 8 * (j % 4) & 255u);
             atomicAdd(&sums[cell], g);
             atomicAdd(&sums[BOOST_GROUP * BOOST_BINS + cell], h);
         }
         return;
     }
     for (int j = 0; j < k->width; j++) {
-        int cell = j * BOOST_BINS + cell_of(k->layout[j], b[k->cols[j]]);
+        int cell = j * BOOST_BINS + cell_of<HAS_NARROW>(k->layout[j], b[k->cols[j]]);
         atomicAdd(&sums[cell], g);
         atomicAdd(&sums[cells + cell], h);
     }
@@ -129,8 +134,10 @@ __device__ static void hist_tile(const struct hist_group *k, const int32_t *rows
     for (int i = (int)threadIdx.x; i < 2 * k->width * BOOST_BINS; i += (int)blockDim.x)
         sums[i] = 0;
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < n; i += (int)blockDim.x)
-        row_add(k, rows[i], q[rows[i]], sums);
+    for (int i = (int)threadIdx.x; i < n && !k->has_narrow; i += (int)blockDim.x)
+        row_add<0>(k, rows[i], q[rows[i]], sums);
+    for (int i = (int)threadIdx.x; i < n && k->has_narrow; i += (int)blockDim.x)
+        row_add<1>(k, rows[i], q[rows[i]], sums);
     __syncthreads();
     sums_flush(k, sums, out);
     __syncthreads();
@@ -150,13 +157,15 @@ __global__ void boost_hist_kernel(struct boost_view v)
     int n_batch = width > 0 ? v.trees[t].n_batch : 0;
     const int32_t *tiles = v.hist_tiles + (int64_t)t * (v.batch_cap + 1);
     struct hist_group k = { rule->bins, v.stride, v.cols + (int64_t)t * v.cols_most + first, layout,
-                            width, 0 };
+                            width, 0, 0 };
     int n_tiles = n_batch > 0 ? tiles[n_batch] : 0;
 
     k.is_side_by_side = is_side_by_side(&k);
     if ((int)threadIdx.x < width)
         layout[threadIdx.x] = layout_of(rule->n_bins[k.cols[threadIdx.x]]);
     __syncthreads();
+    for (int j = 0; j < width; j++)
+        k.has_narrow |= layout[j] >> 16 != 0;
     for (int tile = (int)blockIdx.y; tile < n_tiles; tile += (int)gridDim.y) {
         int at = boost_entry_of(tiles, n_batch, tile);
         const struct boost_entry *e = &v.batch[(int64_t)t * v.batch_cap + at];
