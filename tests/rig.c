@@ -468,7 +468,8 @@ void fake_open(struct fake *f, struct rig *r, const char *session, int max_trial
     fake_open_kind(f, r, session, max_trials, "cpu");
 }
 
-void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials, const char *kind)
+void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials,
+                    const char *kind)
 {
     struct msg_hello m = { .protocol = MSG_PROTOCOL, .n_devices = 1 };
     struct msg_welcome w;

@@ -86,7 +86,8 @@ struct fake {
 
 void fake_open(struct fake *f, struct rig *r, const char *session, int max_trials);
 /* The same with another device than a core; kind: "cpu" or "cuda". */
-void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials, const char *kind);
+void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials,
+                    const char *kind);
 /* One lease call; takes the trials. Returns how many came; tasks are worked off at once (then 0 trials come). */
 int fake_ask(struct fake *f);
 json_t *fake_ask_of(struct fake *f,

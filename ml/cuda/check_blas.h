@@ -1,6 +1,6 @@
 /* check_blas.h - a yardstick for the products of ml/cuda/net_product.cu: how long cuBLAS takes for the same ones (for
  * `make gpu-bench`). cuBLAS adds in another order, so no model is trained with it. Its library is opened at run time; a machine
- * without it has no yardstick. Untested on hardware. */
+ * without it has no yardstick. */
 #ifndef ML_CUDA_CHECK_BLAS_H
 #define ML_CUDA_CHECK_BLAS_H
 

@@ -240,12 +240,13 @@ static void one_fold_is_rescued_only_if_far_better(void **state)
         struct rig r;
         struct fake f;
         bool is_far = way > 0, is_forest = way == 2; /* of whose one fold no model is kept */
-        int64_t id = start(&r, &f,
-                           is_forest ? "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc',"
-                                       "'sampler':'random','scheduler':'asha','deterministic':false,"
-                                       "'space':[{'family':'forest'}],'budget':{'time':'30s'},"
-                                       "'validation':'kfold'}"
-                                     : SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
+        int64_t id =
+            start(&r, &f,
+                  is_forest ? "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc',"
+                              "'sampler':'random','scheduler':'asha','deterministic':false,"
+                              "'space':[{'family':'forest'}],'budget':{'time':'30s'},"
+                              "'validation':'kfold'}"
+                            : SPEC("'budget':{'time':'30s'},'validation':'kfold'"));
 
         f.score = is_far ? far_better : hardly_better; /* errors of .01 each */
         work(&r, &f, id, 1);

@@ -14,11 +14,12 @@ struct scene {
     int64_t study;
 };
 
-#define SPACE(families) \
-    "{'name':'s','dataset':'d','target':'y','budget':{'time':'1h'},'seed':7,'space':[" families "]," \
+#define SPACE(families)                                                                         \
+    "{'name':'s','dataset':'d','target':'y','budget':{'time':'1h'},'seed':7,'space':[" families \
+    "],"                                                                                        \
     "'sampler':'random','scheduler':'none','validation':'kfold','parallel':9}"
 #define LINEAR "{'family':'linear'}"
-#define BOOST "{'family':'boost','leaves':{'int':[4,60]}}"
+#define BOOST  "{'family':'boost','leaves':{'int':[4,60]}}"
 #define FOREST "{'family':'forest','min_leaf':{'int':[1,60]}}"
 
 static void set(struct scene *s, const char *spec, int64_t rows, bool has_gpu)
