@@ -92,7 +92,8 @@ __device__ static void row_add(const struct hist_group *k, int32_t row, uint32_t
         uint4 all = *(const uint4 *)(b + k->cols[0]);
         const unsigned four[4] = { all.x, all.y, all.z, all.w };
         for (int j = 0; j < BOOST_GROUP; j++) {
-            int cell = j * BOOST_BINS + cell_of<HAS_NARROW>(k->layout[j], four[j / 4] >> 8 * (j % 4) & 255u);
+            int cell = j * BOOST_BINS +
+                       cell_of<HAS_NARROW>(k->layout[j], four[j / 4] >> 8 * (j % 4) & 255u);
             atomicAdd(&sums[cell], g);
             atomicAdd(&sums[BOOST_GROUP * BOOST_BINS + cell], h);
         }
@@ -156,8 +157,9 @@ __global__ void boost_hist_kernel(struct boost_view v)
     int width = rule->in.n_cols - first < BOOST_GROUP ? rule->in.n_cols - first : BOOST_GROUP;
     int n_batch = width > 0 ? v.trees[t].n_batch : 0;
     const int32_t *tiles = v.hist_tiles + (int64_t)t * (v.batch_cap + 1);
-    struct hist_group k = { rule->bins, v.stride, v.cols + (int64_t)t * v.cols_most + first, layout,
-                            width, 0, 0 };
+    struct hist_group k = { rule->bins, v.stride, v.cols + (int64_t)t * v.cols_most + first,
+                            layout,     width,    0,
+                            0 };
     int n_tiles = n_batch > 0 ? tiles[n_batch] : 0;
 
     k.is_side_by_side = is_side_by_side(&k);
