@@ -481,7 +481,8 @@ void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_
     str_copy(m.name, sizeof m.name, session);
     str_copy(m.session, sizeof m.session, session);
     str_copy(m.numeric_sig, sizeof m.numeric_sig, "assay-1/cpu");
-    str_copy(m.devices[0].id, sizeof m.devices[0].id, "cpu0");
+    str_copy(f->device, sizeof f->device, str_eq(kind, "cuda") ? "cuda0" : "cpu0");
+    str_copy(m.devices[0].id, sizeof m.devices[0].id, f->device);
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, kind);
     m.devices[0].max_trials = max_trials;
     body = msg_hello_json_new(&m);
@@ -519,7 +520,7 @@ json_t *fake_ask_raw(struct fake *f, int64_t n, int max_trials)
     struct msg_ask ask = { .n = n, .max_trials = max_trials };
 
     str_copy(ask.session, sizeof ask.session, f->session);
-    str_copy(ask.device, sizeof ask.device, "cpu0");
+    str_copy(ask.device, sizeof ask.device, f->device);
     json_t *body = msg_ask_json_new(&ask), *grant = fake_ask_of(f, body);
     json_decref(body);
     return grant;
@@ -572,7 +573,7 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
     int rc = -1;
 
     str_copy(m.session, sizeof m.session, f->session);
-    str_copy(asked.device, sizeof asked.device, "cpu0");
+    str_copy(asked.device, sizeof asked.device, f->device);
     for (int i = 0; i < f->n_trials; i++)
         held[m.n_held++] = (struct msg_held){ f->trials[i].trial, f->trials[i].fence };
     if (f->asked > 0) {

@@ -76,7 +76,7 @@ struct fake_trial {
 struct fake {
     struct rig *rig;
     int64_t id;
-    char session[33];
+    char session[33], device[16];
     int64_t n;
     int64_t asked; /* the last call whose answer arrived */
     struct fake_trial trials[MSG_MAX_TRIALS];

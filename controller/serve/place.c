@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/str.h"
 #include "controller/serve/serve.h"
+#include "controller/state/lease.h"
 
 /* LARGE_CELLS: measured on an H100 with boosting: three folds of 5,000 x 20 cells take as long as on
  * one core, of 20,000 x 50 a quarter of it, of 100,000 x 50 a twelfth.
@@ -25,19 +26,29 @@ static bool is_ready(const struct trial_mem *t)
     return t->state == TS_QUEUED && t->run_to > 0;
 }
 
+/* GPUs that will take a trial of the study soon: those without work, and all if the study has some.
+ * One that works for others may be busy for hours. */
+static int gpus_for(const struct study *st)
+{
+    int n_idle = 0, n = runner_gpus(st->ctl, st->row.numeric_sig, &n_idle);
+
+    return lease_is_on_gpus(st->ctl, st->row.id) ? n : n_idle;
+}
+
 int place_leaves(const struct study *st, const struct device *d)
 {
     const struct family_shape *s = &st->problem.shape;
 
     if (is_gpu(d) || s->rows * s->columns < LARGE_CELLS)
         return 0;
-    return LEAVES * runner_gpus(st->ctl, st->row.numeric_sig);
+    return LEAVES * gpus_for(st);
 }
 
 struct place place_of(const struct study *st, const struct device *d)
 {
     struct place p = { .choice = -1, .left = place_leaves(st, d) };
-    int n[FAMILY_DEVICES] = { 0 }, n_gpus = runner_gpus(st->ctl, st->row.numeric_sig);
+    int n[FAMILY_DEVICES] = { 0 }, n_idle = 0;
+    int n_gpus = runner_gpus(st->ctl, st->row.numeric_sig, &n_idle);
 
     for (int i = 0; i < st->n_queue; i++) {
         const struct trial_mem *t = &st->trials[st->queue[i] - 1];

@@ -8,12 +8,13 @@
 #include "controller/state/lease.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "controller/state/runner.h"
 
 /* Of the trials of one study. */
 struct lease_count {
     int64_t study;
-    int n, n_leaving;
+    int n, n_leaving, n_gpus; /* n_gpus: on GPUs */
 };
 
 static int64_t key_of(bool is_task, int64_t id)
@@ -45,6 +46,7 @@ static void count(struct ctl *ctl, const struct lease *l, int by)
     }
     c->n += by;
     c->n_leaving += l->is_leaving ? by : 0;
+    c->n_gpus += str_starts(l->device, "cuda") ? by : 0;
     CHECK(c->n_leaving >= 0 && c->n >= c->n_leaving);
     if (c->n > 0)
         return;
@@ -116,6 +118,13 @@ int lease_count_study(const struct ctl *ctl, int64_t study)
     const struct lease_count *c = count_of(ctl, study);
 
     return c ? c->n : 0;
+}
+
+bool lease_is_on_gpus(const struct ctl *ctl, int64_t study)
+{
+    const struct lease_count *c = count_of(ctl, study);
+
+    return c && c->n_gpus > 0;
 }
 
 void lease_leave(struct ctl *ctl, struct lease *l, bool is_leaving)

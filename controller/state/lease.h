@@ -50,6 +50,8 @@ void lease_leave(struct ctl *ctl, struct lease *l, bool is_leaving);
 /* Leases of the study's trials; those of them that are leaving. */
 int lease_count_study(const struct ctl *ctl, int64_t study);
 int lease_count_leaving(const struct ctl *ctl, int64_t study);
+/* Whether a GPU holds a trial of the study. */
+bool lease_is_on_gpus(const struct ctl *ctl, int64_t study);
 
 /* period_ms of a lease, or the controller's own where that is 0. */
 int64_t lease_period(const struct ctl *ctl, int64_t period_ms);

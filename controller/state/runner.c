@@ -96,6 +96,7 @@ static void share_add(struct fleet_share *to, const struct fleet_share *s, int b
     to->idle += by * s->idle;
     to->trials += by * s->trials;
     to->all_gpus += by * s->all_gpus;
+    to->idle_gpus += by * s->idle_gpus;
     to->cpus += by * s->cpus;
     to->gpus += by * s->gpus;
     CHECK(to->idle >= 0 && to->idle <= to->devices && to->trials >= 0);
@@ -126,6 +127,7 @@ static struct fleet_share share_of(const struct runner *r)
         s.idle += d->n_leases == 0;
         s.trials += d->is.max_trials;
         s.all_gpus += str_eq(d->is.kind, "cuda");
+        s.idle_gpus += str_eq(d->is.kind, "cuda") && d->n_leases == 0;
         s.gpus += d->is.commands && str_eq(d->is.kind, "cuda");
         s.cpus += d->is.commands && !str_eq(d->is.kind, "cuda");
     }
@@ -290,9 +292,12 @@ static struct fleet_share share_all(struct ctl *ctl, const char *sig)
     return all;
 }
 
-int runner_gpus(struct ctl *ctl, const char *sig)
+int runner_gpus(struct ctl *ctl, const char *sig, int *n_idle)
 {
-    return share_all(ctl, sig).all_gpus;
+    struct fleet_share all = share_all(ctl, sig);
+
+    *n_idle = all.idle_gpus;
+    return all.all_gpus;
 }
 
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle)

@@ -39,10 +39,10 @@ struct device {
 
 /* What devices that take work can do together. */
 struct fleet_share {
-    int devices, idle; /* idle: hold no lease */
-    int trials;        /* that they take at once */
-    int all_gpus;      /* among `devices` */
-    int cpus, gpus;    /* among them, those that take users' programs */
+    int devices, idle;       /* idle: hold no lease */
+    int trials;              /* that they take at once */
+    int all_gpus, idle_gpus; /* among `devices` and `idle` */
+    int cpus, gpus;          /* among them, those that take users' programs */
 };
 
 struct runner {
@@ -111,8 +111,8 @@ int64_t runner_silent_ms(const struct ctl *ctl, const struct runner *r); /* sinc
  * that are here, of this numeric class (sig NULL or "" = of any). *n_devices counts these devices,
  * and *n_idle those among them that hold no lease. */
 int runner_capacity(struct ctl *ctl, const char *sig, int *n_devices, int *n_idle);
-/* How many GPUs are among those devices. */
-int runner_gpus(struct ctl *ctl, const char *sig);
+/* How many GPUs are among those devices, and how many of them hold no lease. */
+int runner_gpus(struct ctl *ctl, const char *sig, int *n_idle);
 /* Whether this device runs trials with that command (the part of a spec, proto/command.h): the
  * runner allows programs of users, and the device is a GPU if and only if the command wants one. */
 bool device_takes(const struct device *d, const json_t *command);

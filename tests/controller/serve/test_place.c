@@ -14,9 +14,9 @@ struct scene {
     int64_t study;
 };
 
-#define SPACE(families)                                                                         \
-    "{'name':'s','dataset':'d','target':'y','budget':{'time':'1h'},'seed':7,'space':[" families \
-    "],"                                                                                        \
+#define SPACE(name, families)                                                              \
+    "{'name':'" name                                                                       \
+    "','dataset':'d','target':'y','budget':{'time':'1h'},'seed':7,'space':[" families "]," \
     "'sampler':'random','scheduler':'none','validation':'kfold','parallel':9}"
 #define LINEAR "{'family':'linear'}"
 #define BOOST  "{'family':'boost','leaves':{'int':[4,60]}}"
@@ -65,7 +65,7 @@ static void a_core_leaves_boosting_to_the_gpu(void **state)
     struct scene s;
 
     (void)state;
-    set(&s, SPACE(BOOST "," FOREST), LARGE, true);
+    set(&s, SPACE("s", BOOST "," FOREST), LARGE, true);
     assert_int_equal(place_leaves(rig_get(&s.r, s.study), &s.r.ctl->runners[1]->devices[0]), 2);
     assert_string_equal(next_family(&s.core), "baseline");
     assert_string_equal(next_family(&s.core), "forest");
@@ -79,7 +79,7 @@ static void a_core_is_not_idle_where_all_is_boosting(void **state)
     struct scene s;
 
     (void)state;
-    set(&s, SPACE(BOOST), LARGE, true);
+    set(&s, SPACE("s", BOOST), LARGE, true);
     assert_int_equal(count(&s, "boost", 4), 3); /* and the baseline */
     rig_close(&s.r);
 }
@@ -89,7 +89,7 @@ static void a_gpu_takes_what_there_is(void **state)
     struct scene s;
 
     (void)state;
-    set(&s, SPACE(LINEAR), LARGE, true);
+    set(&s, SPACE("s", LINEAR), LARGE, true);
     assert_string_equal(next_family(&s.gpu), "baseline");
     assert_string_equal(next_family(&s.gpu), "linear");
     rig_close(&s.r);
@@ -101,7 +101,7 @@ static void nothing_is_left_on_small_tables_or_without_a_gpu(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        set(&s, SPACE(BOOST "," FOREST), i ? LARGE : SMALL, i == 0);
+        set(&s, SPACE("s", BOOST "," FOREST), i ? LARGE : SMALL, i == 0);
         assert_string_equal(next_family(&s.core), "baseline");
         assert_string_equal(next_family(&s.core), "boost");
         rig_close(&s.r);
@@ -115,9 +115,25 @@ static void nothing_is_left_for_a_gpu_that_takes_no_work(void **state)
     json_t *out = NULL;
 
     (void)state;
-    set(&s, SPACE(BOOST "," FOREST), LARGE, true);
+    set(&s, SPACE("s", BOOST "," FOREST), LARGE, true);
     assert_int_equal(RIG_CALL(&s.r, ctl_runner_act(s.r.ctl, s.gpu.id, "drain", &out, &rig_err)), 0);
     json_decref(out);
+    assert_string_equal(next_family(&s.core), "baseline");
+    assert_string_equal(next_family(&s.core), "boost");
+    rig_close(&s.r);
+}
+
+/* It may be busy there for hours. */
+static void nothing_is_left_for_a_gpu_that_works_for_another_study(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    set(&s, SPACE("s", BOOST), LARGE, true);
+    assert_string_equal(next_family(&s.gpu), "boost");
+    s.study = rig_study(&s.r, SPACE("t", BOOST "," FOREST));
+    rig_get(&s.r, s.study)->problem.shape.rows = LARGE;
+    rig_get(&s.r, s.study)->row.priority = 5;
     assert_string_equal(next_family(&s.core), "baseline");
     assert_string_equal(next_family(&s.core), "boost");
     rig_close(&s.r);
@@ -131,6 +147,7 @@ int main(void)
         cmocka_unit_test(a_gpu_takes_what_there_is),
         cmocka_unit_test(nothing_is_left_on_small_tables_or_without_a_gpu),
         cmocka_unit_test(nothing_is_left_for_a_gpu_that_takes_no_work),
+        cmocka_unit_test(nothing_is_left_for_a_gpu_that_works_for_another_study),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
