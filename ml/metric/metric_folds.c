@@ -32,4 +32,6 @@ void metric_folds_end(const struct metric_folds *m, double *score, double *se)
         return;
     for (int c = 0; c < 2; c++)
         *se = hypot(*se, (*score - 0.5) / ((double)m->rows[c] + 1));
+    /* an area is between 0 and 1, so no error is above a half */
+    *se = *se > 0.5 ? 0.5 : *se;
 }

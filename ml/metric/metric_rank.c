@@ -88,6 +88,17 @@ static double mean_variance(const struct rank_work *w, double squares, int64_t m
     return w->weight ? squares / (all * all) * n / (n - 1) : squares / (n - 1) / n;
 }
 
+/* The variance that the rows of one class bring. One row alone shows none; its share of wins is then
+ * taken for a yes or no of probability p, which lies halfway between the area and a half, so that a
+ * row that wins always is no certainty. */
+static double class_variance(const struct rank_work *w, double squares, int64_t m, double all,
+                             double auc)
+{
+    double p = (auc + 0.5) / 2;
+
+    return m > 1 ? mean_variance(w, squares, m, all) : p * (1 - p);
+}
+
 static int auc_binary(struct rank_work *w, const float *pred, const double *y, double *value,
                       double *se, struct err *err)
 {
@@ -105,9 +116,9 @@ static int auc_binary(struct rank_work *w, const float *pred, const double *y, d
         s01 += y[i] == 1 ? 0 : d * d;
     }
     *value = auc;
-    if (rows > 1 && w->n - rows > 1)
-        *se = sqrt(mean_variance(w, s10, rows, pos) +
-                   mean_variance(w, s01, w->n - rows, w->all - pos));
+    /* an area is between 0 and 1, so no error is above a half */
+    *se = fmin(0.5, sqrt(class_variance(w, s10, rows, pos, auc) +
+                         class_variance(w, s01, w->n - rows, w->all - pos, auc)));
     return 0;
 }
 

@@ -151,6 +151,21 @@ static double wins(double a, double b)
     return a > b ? 1 : a == b ? 0.5 : 0;
 }
 
+/* One row shows no spread: it is a yes or no, even if it wins against all others, or against none. */
+static void auc_of_one_row_of_a_class_is_no_certainty(void **state)
+{
+    const double y[] = { 0, 0, 0, 0, 1 };
+    const float last[] = { 0.1f, 0.2f, 0.3f, 0.4f, 0.5f },
+                first[] = { 0.2f, 0.3f, 0.4f, 0.5f, 0.1f };
+    double se = 0;
+
+    (void)state;
+    near(score(METRIC_AUC, ML_BINARY, last, y, 5, 2, &se), 1);
+    near(se, sqrt(0.75 * 0.25));
+    near(score(METRIC_AUC, ML_BINARY, first, y, 5, 2, &se), 0);
+    near(se, sqrt(0.25 * 0.75));
+}
+
 static void auc_and_delong_equal_the_quadratic_definition(void **state)
 {
     enum { N = 300 };
@@ -310,6 +325,7 @@ int main(void)
         cmocka_unit_test(pinball_is_least_at_its_quantile),
         cmocka_unit_test(impossible_questions_are_errors),
         cmocka_unit_test(auc_and_delong_equal_the_quadratic_definition),
+        cmocka_unit_test(auc_of_one_row_of_a_class_is_no_certainty),
         cmocka_unit_test(errors_match_resampling),
         cmocka_unit_test(equal_errors_have_none),
         cmocka_unit_test(sorting_is_stable_and_complete),

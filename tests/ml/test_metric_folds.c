@@ -132,6 +132,20 @@ static void errors_of_few_positives_cover_the_truth(void **state)
     assert_true(without > DRAWS / 10);
 }
 
+/* One fold with one positive row, which wins: what is unknown is all there is. */
+static void the_error_of_an_area_is_at_most_a_half(void **state)
+{
+    const double y[] = { 0, 0, 1 };
+    double score = 0, se = 0;
+    struct metric_folds m;
+
+    (void)state;
+    metric_folds_begin(&m, METRIC_AUC, ML_BINARY, false);
+    metric_folds_add(&m, 3, 1, 0.48, y, 3);
+    metric_folds_end(&m, &score, &se);
+    assert_true(score == 1 && se == 0.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +153,7 @@ int main(void)
         cmocka_unit_test(a_fold_without_an_error_is_like_the_others),
         cmocka_unit_test(few_rows_that_are_ranked_rightly_prove_little),
         cmocka_unit_test(errors_of_few_positives_cover_the_truth),
+        cmocka_unit_test(the_error_of_an_area_is_at_most_a_half),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
