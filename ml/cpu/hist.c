@@ -1,102 +1,253 @@
 /* hist.c - the hot loop of boosting: for every (row, column), one byte read and one 64-bit add
  * (hist.h).
  *
- * Eight bins come with one 8-byte load. Two things bound the speed. First, a core finishes one
- * store a cycle, so no arrangement makes more than one add a cycle. Second, rows come from memory,
- * so rows and gradients are prefetched. Rows that lie far apart would leave the cache between two
- * passes, so they are read once for 64 columns, whose histograms (132 KiB) then live in the
- * second-level cache. Rows near each other are read in tiles of 16 columns, whose histograms (33
- * KiB) nearly fit the first-level cache. Called by ml/boost/boost_grow.c. */
+ * A core finishes one store a cycle, so no arrangement makes more than one add a cycle; all else
+ * is to come near that. Rows lie scattered in memory, so they are taken in blocks of BLOCK: a
+ * block's rows are copied side by side and their words unpacked, then the adds run in tiles of
+ * some 13 columns, whose histograms (27 KiB) stay in the first-level cache. While the first tile
+ * runs, which leaves the way to memory free, the rows of the next block are fetched. Rows that lie
+ * side by side already are used where they are. A table of one tile is not worth a copy: its rows
+ * are added where they lie. Called by ml/boost/boost_grow.c. */
 #include "ml/cpu/hist.h"
 
 #include "ml/cpu/simd.h"
 
+#include <stdbool.h>
 #include <string.h>
 #ifdef SIMD_WIDE
 #include <immintrin.h>
 #endif
 
-/* AHEAD: rows between a prefetch and its use. NEAR_BYTES: rows spread over less than this are taken
- * to stay in the caches between tiles. */
-enum { AHEAD = 16, NEAR_BYTES = 8 << 20 };
+/* AHEAD: rows between a prefetch and its use. BLOCK: rows of a block. WIDE, WIDE_MOST: columns of a
+ * block; the last one also takes what would be too little for one of its own. TILE: columns of a
+ * tile, about; TILE_MOST: so many are still one tile. */
+enum { AHEAD = 32, BLOCK = 1024, WIDE = 64, WIDE_MOST = 80, TILE = 13, TILE_MOST = 20 };
+/* Columns from a list: LISTED_TILE or WIDE of them in one pass. NEAR_BYTES: rows spread over less
+ * than this are taken to stay in the caches between passes. */
+enum { LISTED_TILE = 16, NEAR_BYTES = 8 << 20 };
 
-static inline __attribute__((always_inline)) uint64_t load8(const uint8_t *p)
+/* Rows that lie side by side, `pitch` bytes apart, and their words. next: as many rows of the table
+ * (its bins, its stride), which are fetched while these are added. */
+struct hist_block {
+    const uint8_t *bins;
+    int64_t pitch;
+    const int64_t *word;
+    int n;
+    const uint8_t *table;
+    int64_t stride;
+    const int32_t *next;
+};
+
+/* Adds v to the bins of eight columns. Each bin is loaded on its own: that takes fewer
+ * instructions than to load eight at once and to part them. */
+static inline __attribute__((always_inline)) void add8(int64_t *h, const uint8_t *x, int64_t v)
 {
-    uint64_t x;
-    memcpy(&x, p, sizeof x);
-    return x;
+    h[0 * HIST_PITCH + x[0]] += v;
+    h[1 * HIST_PITCH + x[1]] += v;
+    h[2 * HIST_PITCH + x[2]] += v;
+    h[3 * HIST_PITCH + x[3]] += v;
+    h[4 * HIST_PITCH + x[4]] += v;
+    h[5 * HIST_PITCH + x[5]] += v;
+    h[6 * HIST_PITCH + x[6]] += v;
+    h[7 * HIST_PITCH + x[7]] += v;
 }
 
-/* Adds v to the bins of eight columns. x: their eight bins, the first in the lowest byte. */
-static inline __attribute__((always_inline)) void add8(int64_t *h, uint64_t x, int64_t v)
+/* Adds v to the bins of n columns. n, at most TILE_MOST, is a constant where it is called, so that
+ * no loop is left. */
+static inline __attribute__((always_inline)) void add_row(int64_t *h, const uint8_t *x, int64_t v,
+                                                          int n)
 {
-    h[0 * HIST_PITCH + (x & 255)] += v;
-    h[1 * HIST_PITCH + (x >> 8 & 255)] += v;
-    h[2 * HIST_PITCH + (x >> 16 & 255)] += v;
-    h[3 * HIST_PITCH + (x >> 24 & 255)] += v;
-    h[4 * HIST_PITCH + (x >> 32 & 255)] += v;
-    h[5 * HIST_PITCH + (x >> 40 & 255)] += v;
-    h[6 * HIST_PITCH + (x >> 48 & 255)] += v;
-    h[7 * HIST_PITCH + (x >> 56)] += v;
+    int at = n / 8 * 8, rest = n % 8;
+
+    if (n >= 8)
+        add8(h, x, v);
+    if (n >= 16)
+        add8(h + 8 * HIST_PITCH, x + 8, v);
+    h += at * HIST_PITCH;
+    x += at;
+    if (rest & 4) {
+        h[0 * HIST_PITCH + x[0]] += v;
+        h[1 * HIST_PITCH + x[1]] += v;
+        h[2 * HIST_PITCH + x[2]] += v;
+        h[3 * HIST_PITCH + x[3]] += v;
+        h += 4 * HIST_PITCH;
+        x += 4;
+    }
+    if (rest & 2) {
+        h[0 * HIST_PITCH + x[0]] += v;
+        h[1 * HIST_PITCH + x[1]] += v;
+        h += 2 * HIST_PITCH;
+        x += 2;
+    }
+    if (rest & 1)
+        h[x[0]] += v;
 }
 
-/* The same for the first n columns of the eight, n < 8. */
-static inline __attribute__((always_inline)) void add_few(int64_t *h, uint64_t x, int64_t v, int n)
+/* Adds a block's rows, n columns from number `col`. fetches: fetches the next rows, too, into the
+ * second-level cache; both ends of each, because it may lie on two lines. Both are constants where
+ * it is called. */
+static inline __attribute__((always_inline)) void add_block(const struct hist_block *b, int col,
+                                                            int64_t *hist, int n, int fetches)
 {
-    for (int j = 0; j < n; j++, x >>= 8)
-        h[j * HIST_PITCH + (x & 255)] += v;
-}
+    const uint8_t *x = b->bins + col, *table = b->table;
+    const int64_t *word = b->word, *end = word + b->n;
+    const int32_t *next = b->next;
+    int64_t pitch = b->pitch, stride = b->stride;
 
-/* One pass over the rows: `eights` full groups of 8 columns and `few` more (a constant, so that its
- * loop unrolls). */
-static inline __attribute__((always_inline)) void add_pass(const struct hist_rows *r, int col,
-                                                           int eights, int few, int64_t *hist)
-{
-    const uint8_t *base = r->bins + col;
-    const int32_t *rows = r->rows;
-    const uint32_t *q = r->q;
-    int64_t stride = r->stride, n = r->n;
-
-    for (int64_t i = 0; i < n; i++) {
-        int64_t row = rows[i], next = rows[i + AHEAD < n ? i + AHEAD : n - 1];
-        const uint8_t *p = base + row * stride;
-        int64_t v = hist_word(q[row]), *h = hist;
-
-        __builtin_prefetch(base + next * stride);
-        __builtin_prefetch(q + next);
-        for (int e = 0; e < eights; e++, h += 8 * HIST_PITCH)
-            add8(h, load8(p + e * 8), v);
-        if (few)
-            add_few(h, load8(p + eights * 8), v, few);
+    for (; word < end; word++, x += pitch) {
+        if (fetches) {
+            const uint8_t *to_come = table + *next++ * stride;
+            __builtin_prefetch(to_come, 0, 2);
+            __builtin_prefetch(to_come + pitch - 1, 0, 2);
+        }
+        add_row(hist, x, *word, n);
     }
 }
 
-/* The commonest pass, compiled on its own with both counts constant. */
-static __attribute__((noinline)) void add_tile16(const struct hist_rows *r, int col, int64_t *hist)
+/* Adds n_rows rows where they lie. r->n: the rows that may be prefetched. */
+static inline __attribute__((always_inline)) void add_lying(const struct hist_rows *r, int n_rows,
+                                                            int col, int64_t *hist, int n)
 {
-    add_pass(r, col, 2, 0, hist);
+    const uint8_t *bins = r->bins + col;
+    const int32_t *rows = r->rows;
+    const uint32_t *q = r->q;
+    int64_t stride = r->stride, last = r->n - 1;
+
+    for (int64_t i = 0; i < n_rows; i++) {
+        int64_t row = rows[i], next = rows[i + AHEAD < last ? i + AHEAD : last];
+        __builtin_prefetch(bins + next * stride);
+        __builtin_prefetch(q + next);
+        add_row(hist, bins + row * stride, hist_word(q[row]), n);
+    }
 }
 
-#define FEW_CASE(n)                        \
-    case n:                                \
-        add_pass(r, col, eights, n, hist); \
+#define EACH_WIDTH(X) \
+    X(1)              \
+    X(2)              \
+    X(3)              \
+    X(4)              \
+    X(5)              \
+    X(6)              \
+    X(7)              \
+    X(8)              \
+    X(9)              \
+    X(10)             \
+    X(11)             \
+    X(12)             \
+    X(13)             \
+    X(14)             \
+    X(15)             \
+    X(16)             \
+    X(17)             \
+    X(18)             \
+    X(19)             \
+    X(20)
+#define FIRST_CASE(n)                \
+    case n:                          \
+        add_block(b, 0, hist, n, 1); \
+        break;
+#define BLOCK_CASE(n)                  \
+    case n:                            \
+        add_block(b, col, hist, n, 0); \
+        break;
+#define LYING_CASE(n)                       \
+    case n:                                 \
+        add_lying(r, n_rows, col, hist, n); \
         break;
 
-/* A pass over any number of columns: the remainder of eight becomes a constant through the
- * switch. */
-static void add_any(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
+/* The first tile of several. */
+static void tile_first(const struct hist_block *b, int n, int64_t *hist)
 {
-    int eights = n_cols / 8;
+    switch (n) {
+        EACH_WIDTH(FIRST_CASE)
+    }
+}
 
-    switch (n_cols % 8) {
-        FEW_CASE(0)
-        FEW_CASE(1)
-        FEW_CASE(2)
-        FEW_CASE(3)
-        FEW_CASE(4)
-        FEW_CASE(5)
-        FEW_CASE(6)
-        FEW_CASE(7)
+static void tile_block(const struct hist_block *b, int col, int n, int64_t *hist)
+{
+    switch (n) {
+        EACH_WIDTH(BLOCK_CASE)
+    }
+}
+
+static void tile_lying(const struct hist_rows *r, int n_rows, int col, int n, int64_t *hist)
+{
+    switch (n) {
+        EACH_WIDTH(LYING_CASE)
+    }
+}
+
+/* Copies `wide` bytes of n rows, a multiple of 8, from column `col` on, and unpacks their words. */
+static void rows_copy(const struct hist_rows *r, int n, int col, int wide, uint8_t *to,
+                      int64_t *word)
+{
+    const uint8_t *bins = r->bins + col;
+    int64_t last = r->n - 1;
+
+    for (int64_t i = 0; i < n; i++, to += wide) {
+        int64_t row = r->rows[i], next = r->rows[i + AHEAD < last ? i + AHEAD : last];
+        const uint8_t *x = bins + row * r->stride;
+        int j = 0;
+        __builtin_prefetch(bins + next * r->stride);
+        __builtin_prefetch(bins + next * r->stride + wide - 1);
+        __builtin_prefetch(r->q + next);
+        for (; j + 16 <= wide; j += 16)
+            memcpy(to + j, x + j, 16);
+        if (j < wide)
+            memcpy(to + j, x + j, 8);
+        word[i] = hist_word(r->q[row]);
+    }
+}
+
+/* Adds more columns than one tile has, tile by tile; the tiles are about as wide as each other. */
+static void tiles_add(const struct hist_block *b, int n_cols, int64_t *hist)
+{
+    int tiles = (n_cols + TILE - 1) / TILE;
+
+    for (int j = 0, n; j < n_cols; j += n, tiles--) {
+        n = (n_cols - j + tiles - 1) / tiles;
+        if (j == 0)
+            tile_first(b, n, hist);
+        else
+            tile_block(b, j, n, hist + (int64_t)j * HIST_PITCH);
+    }
+}
+
+/* Adds up to WIDE_MOST columns, block by block. */
+static void add_wide(struct hist_rows r, int col, int n_cols, int64_t *hist)
+{
+    uint8_t copy[BLOCK * WIDE_MOST];
+    int64_t word[BLOCK];
+
+    for (int n; r.n > 0; r.rows += n, r.n -= n) {
+        n = r.n < BLOCK ? (int)r.n : BLOCK;
+        bool is_run = r.rows[n - 1] - r.rows[0] == n - 1;
+        struct hist_block b = {
+            r.bins + r.rows[0] * r.stride + col, r.stride, word, n, r.bins + col, r.stride,
+            r.rows + (r.n >= 2 * n ? n : 0)
+        };
+        if (is_run) {
+            for (int i = 0; i < n; i++)
+                word[i] = hist_word(r.q[r.rows[0] + i]);
+        } else if (n_cols > TILE_MOST) {
+            b.bins = copy;
+            b.pitch = (n_cols + 7) / 8 * 8;
+            rows_copy(&r, n, col, (int)b.pitch, copy, word);
+        }
+        if (n_cols > TILE_MOST)
+            tiles_add(&b, n_cols, hist);
+        else if (is_run)
+            tile_block(&b, 0, n_cols, hist);
+        else
+            tile_lying(&r, n, col, n_cols, hist);
+    }
+}
+
+static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
+{
+    for (int j = 0, n; j < n_cols; j += n) {
+        n = n_cols - j <= WIDE_MOST ? n_cols - j : WIDE;
+        add_wide(*r, col + j, n, hist + (int64_t)j * HIST_PITCH);
     }
 }
 
@@ -105,21 +256,6 @@ static void add_any(const struct hist_rows *r, int col, int n_cols, int64_t *his
 static int is_far(const struct hist_rows *r)
 {
     return (r->rows[r->n - 1] - r->rows[0]) * r->stride > NEAR_BYTES;
-}
-
-static void add_dense(const struct hist_rows *r, int col, int n_cols, int64_t *hist)
-{
-    int tile = is_far(r) ? HIST_WIDE : HIST_TILE, j = 0;
-
-    /* The last tile also takes what would be too little for a pass of its own. */
-    while (n_cols - j > 0) {
-        int n = n_cols - j <= tile + tile / 4 ? n_cols - j : tile;
-        if (n == HIST_TILE)
-            add_tile16(r, col + j, hist + (int64_t)j * HIST_PITCH);
-        else
-            add_any(r, col + j, n, hist + (int64_t)j * HIST_PITCH);
-        j += n;
-    }
 }
 
 /* Columns that were sampled: the list of their numbers is read once per row and tile. */
@@ -154,7 +290,7 @@ void hist_add(const struct hist_rows *r, const int32_t *cols, int n_cols, int is
         add_dense(r, cols[0], n_cols, hist);
         return;
     }
-    int tile = is_far(r) ? HIST_WIDE : HIST_TILE;
+    int tile = is_far(r) ? WIDE : LISTED_TILE;
     for (int j = 0; j < n_cols; j += tile)
         add_listed(r, cols + j, n_cols - j < tile ? n_cols - j : tile,
                    hist + (int64_t)j * HIST_PITCH);

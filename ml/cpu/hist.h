@@ -18,9 +18,7 @@
 
 #include <stdint.h>
 
-/* HIST_TILE, HIST_WIDE: columns that one pass over the rows adds to (hist.c says why there are
- * two). */
-enum { HIST_PITCH = 264, HIST_MISSING = 255, HIST_TILE = 16, HIST_WIDE = 64 };
+enum { HIST_PITCH = 264, HIST_MISSING = 255 };
 
 /* Adds rows to the columns cols[0..n_cols): hist[j * HIST_PITCH + bin of cols[j]] += word of the
  * row. bins: row-major, stride a multiple of 8, readable up to a multiple of 8 columns. is_dense:

@@ -81,6 +81,48 @@ static void histograms_are_the_sums_of_their_rows(void **state)
     }
 }
 
+/* Blocks of rows that lie side by side, blocks of scattered rows, and both in one node; as many
+ * columns as make one tile, several, and more than a block has. */
+static void rows_of_many_blocks_are_summed(void **state)
+{
+    enum { MANY = 5000, WIDEST = 152 };
+    static uint8_t bins[MANY * WIDEST];
+    static uint32_t q[MANY];
+    static int32_t rows[MANY];
+    static int64_t hist[WIDEST * HIST_PITCH];
+    static const int widths[] = { 3, 12, 20, 21, 50, 80, 81, 150 };
+    int32_t cols[WIDEST];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 7);
+    for (int64_t i = 0; i < MANY * WIDEST; i++)
+        bins[i] = (uint8_t)rng_below(&r, 256);
+    for (int j = 0; j < WIDEST; j++)
+        cols[j] = j;
+    for (size_t w = 0; w < ARRAY_LEN(widths); w++) {
+        for (int scattered = 0; scattered < MANY; scattered += 2400) {
+            int n = 0, n_bins[WIDEST];
+            for (int i = 0; i < MANY; i++) {
+                q[i] = rng_u32(&r) & 0xffff3fffu;
+                rows[n] = i;
+                n += i >= scattered || rng_below(&r, 3) == 0;
+            }
+            for (int j = 0; j < widths[w]; j++)
+                n_bins[j] = 256;
+            struct hist_rows h = { bins, WIDEST, rows, n, q };
+            hist_clear(hist, n_bins, widths[w]);
+            hist_add(&h, cols, widths[w], 1, hist);
+            for (int j = 0; j < widths[w]; j++) {
+                int64_t want[256] = { 0 };
+                for (int i = 0; i < n; i++)
+                    want[bins[rows[i] * WIDEST + j]] += hist_word(q[rows[i]]);
+                assert_memory_equal(hist + (int64_t)j * HIST_PITCH, want, sizeof want);
+            }
+        }
+    }
+}
+
 static void a_part_subtracted_leaves_the_rest(void **state)
 {
     static int64_t all[COLS * HIST_PITCH], part[COLS * HIST_PITCH];
@@ -159,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histograms_are_the_sums_of_their_rows),
+        cmocka_unit_test(rows_of_many_blocks_are_summed),
         cmocka_unit_test(a_part_subtracted_leaves_the_rest),
         cmocka_unit_test(used_rows_are_those_with_a_word),
         cmocka_unit_test(no_rows_and_no_columns_add_nothing),
