@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/cpu/part_rows.h"
 #include "ml/family/family_params.h"
 
 #include <math.h>
@@ -328,21 +329,10 @@ static void split_table(const struct scan_best *b, uint8_t *is_left)
 static int32_t partition(struct boost_work *wk, const struct grow_node *nd)
 {
     uint8_t is_left[256];
-    const uint8_t *column = wk->columns + nd->best.col * wk->bins->rows;
-    int32_t *rows = wk->rows + nd->from, *spare = wk->spare;
-    int32_t left = 0, right = 0;
 
     split_table(&nd->best, is_left);
-    for (int32_t i = 0; i < nd->n; i++) {
-        int32_t row = rows[i];
-        int goes = is_left[column[row]];
-        rows[left] = row;
-        spare[right] = row;
-        left += goes;
-        right += !goes;
-    }
-    memcpy(rows + left, spare, (size_t)right * sizeof *rows);
-    return left;
+    return part_rows(wk->columns + nd->best.col * wk->bins->rows, is_left, wk->rows + nd->from,
+                     nd->n, wk->spare);
 }
 
 /* Splits the node at `at`: its rows, its two children, and their scans. */

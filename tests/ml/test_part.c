@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/rng.h"
 #include "ml/cpu/part.h"
+#include "ml/cpu/part_rows.h"
 #include "ml/cpu/simd.h"
 
 #include <string.h>
@@ -201,6 +202,41 @@ static void sums_counts_and_ranges_are_those_of_plain_loops(void **state)
     each_way(check_sums);
 }
 
+/* Lengths around the blocks, rows side by side and scattered, and a whole side empty. */
+static void check_row_numbers(uint64_t seed)
+{
+    enum { TABLE = 1200 };
+    uint8_t column[TABLE], is_left[256];
+    int32_t rows[TABLE], spare[TABLE], want[TABLE], n = 0, n_left = 0, at = 0;
+    struct rng rng;
+
+    rng_init(&rng, seed, 3);
+    int n_rows = (int)rng_below(&rng, TABLE + 1), share = (int)rng_below(&rng, 5);
+    int scattered = seed & 1 ? n_rows : (int)rng_below(&rng, (uint32_t)n_rows + 1);
+    for (int b = 0; b < 256; b++)
+        is_left[b] = (int)rng_below(&rng, 4) < share;
+    for (int i = 0; i < n_rows; i++) {
+        column[i] = (uint8_t)rng_below(&rng, 256);
+        rows[n] = i;
+        n += i >= scattered || rng_below(&rng, 2);
+    }
+    for (int side = 1; side >= 0; side--) {
+        for (int i = 0; i < n; i++) {
+            if (is_left[column[rows[i]]] == side)
+                want[at++] = rows[i];
+        }
+        n_left = side ? at : n_left;
+    }
+    assert_int_equal(part_rows(column, is_left, rows, n, spare), n_left);
+    assert_memory_equal(rows, want, (size_t)n * sizeof *rows);
+}
+
+static void row_numbers_go_to_their_side_in_order(void **state)
+{
+    (void)state;
+    each_way(check_row_numbers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +244,7 @@ int main(void)
         cmocka_unit_test(each_side_keeps_its_order_and_nothing_else_is_written),
         cmocka_unit_test(sums_counts_and_ranges_are_those_of_plain_loops),
         cmocka_unit_test(runs_of_rows_are_counted_apart),
+        cmocka_unit_test(row_numbers_go_to_their_side_in_order),
         cmocka_unit_test(values_up_to_a_limit_are_counted),
     };
 
