@@ -188,11 +188,12 @@ static void parts_take(const struct ml_data *d)
 {
     bool is_grouped = is_given(d->spec.by.groups) && d->k_folds > 2;
     uint32_t *first = d->shared->first;
+    uint64_t key = rng_mix(d->spec.split_seed, PART_KEY);
 
     d->shared->part = mem_alloc((size_t)d->rows + 1);
     for (int64_t i = 0; i < d->rows; i++) {
         uint64_t row = first ? first[i] : (uint64_t)i;
-        uint64_t drawn = rng_mix(rng_mix(d->spec.split_seed, PART_KEY), row);
+        uint64_t drawn = rng_mix(key, row);
         d->shared->part[i] = (uint8_t)((is_grouped ? d->fold[i] : drawn >> 11) % PREP_PARTS);
     }
     mem_try_free(first);

@@ -47,7 +47,8 @@ static int64_t mark_test(const double *y, int64_t n, double test_fraction, uint6
         fold[i] = SPLIT_NONE;
         if (isnan(y[i]))
             continue;
-        uint32_t h = split_hash(seed, SPLIT_TAG_TEST, (uint64_t)i);
+        /* without test rows no hash decides anything */
+        uint32_t h = test_fraction > 0 ? split_hash(seed, SPLIT_TAG_TEST, (uint64_t)i) : 0;
         bool is_test = h < limit;
         fold[i] = is_test ? SPLIT_TEST : 0;
         test += is_test;

@@ -31,7 +31,8 @@ enum {
 struct sample {
     int n, n_values, n_means;
     double *x;
-    int64_t *rows;
+    /* the target as it is */
+    double *target;
     /* [n_values] the rows of value v end before end[v] */
     int *part, *end;
     /* of one number; of classes the mean of each row, -1 = none, and what it then is, and else */
@@ -77,6 +78,12 @@ static bool is_used(const struct prep_spec *spec, int64_t row)
     return !spec->use || spec->use[row];
 }
 
+/* Of so many rows one is looked at. */
+static int64_t sample_step(const struct prep_spec *spec)
+{
+    return 1 + spec->frame->rows / MOST_ROWS;
+}
+
 int code_values(const struct prep_spec *spec, int col, int most, double **out)
 {
     /* room is cleared of repeated values whenever it is full */
@@ -106,68 +113,135 @@ int code_values(const struct prep_spec *spec, int col, int most, double **out)
     return -1;
 }
 
-/* Puts the rows in the order of their values. False = there is no memory. */
-static bool values_take(struct sample *s)
+/* The least and the largest number; whether one is minus zero, which sorts before zero. */
+struct span {
+    double lo, hi;
+    bool has_minus_zero;
+};
+
+static struct span span_of(const struct sample *s)
+{
+    struct span r = { INFINITY, -INFINITY, false };
+
+    for (int i = 0; i < s->n; i++) {
+        r.lo = s->x[i] < r.lo ? s->x[i] : r.lo;
+        r.hi = s->x[i] > r.hi ? s->x[i] : r.hi;
+        r.has_minus_zero |= s->x[i] == 0 && signbit(s->x[i]);
+    }
+    return r;
+}
+
+/* The order of the rows by their numbers, when these lie close together: by counting. */
+static bool count_order(const struct sample *s, const struct span *r, uint32_t *from)
+{
+    uint32_t *at = mem_try_zalloc(((size_t)(r->hi - r->lo) + 2) * sizeof *at);
+
+    if (!at)
+        return false;
+    for (int i = 0; i < s->n; i++)
+        at[(int64_t)(s->x[i] - r->lo) + 1]++;
+    for (int64_t v = 1; v <= (int64_t)(r->hi - r->lo); v++)
+        at[v] += at[v - 1];
+    for (int i = 0; i < s->n; i++)
+        from[at[(int64_t)(s->x[i] - r->lo)]++] = (uint32_t)i;
+    mem_try_free(at);
+    return true;
+}
+
+static bool sort_order(const struct sample *s, uint32_t *from)
 {
     uint64_t *key = mem_try_alloc(((size_t)s->n + 1) * sizeof *key);
-    uint32_t *from = mem_try_alloc(((size_t)s->n + 1) * sizeof *from);
-    int64_t *row = mem_try_alloc(((size_t)s->n + 1) * sizeof *row);
-    int *part = mem_try_alloc(((size_t)s->n + 1) * sizeof *part);
-    bool is_fine = key && from && row && part;
 
-    for (int i = 0; i < s->n && is_fine; i++) {
+    for (int i = 0; i < s->n && key; i++) {
         key[i] = ml_key_f64(s->x[i]);
         from[i] = (uint32_t)i;
     }
-    is_fine = is_fine && ml_sort_u64(key, from, (size_t)s->n, NULL) == 0;
-    for (int i = 0; i < s->n && is_fine; i++) {
-        row[i] = s->rows[from[i]];
-        part[i] = s->part[from[i]];
-        s->n_values += i == 0 || key[i] != key[i - 1];
-        s->end[s->n_values - 1] = i + 1;
-    }
-    if (is_fine) {
-        memcpy(s->rows, row, (size_t)s->n * sizeof *row);
-        memcpy(s->part, part, (size_t)s->n * sizeof *part);
-    }
+    bool is_fine = key && ml_sort_u64(key, from, (size_t)s->n, NULL) == 0;
     mem_try_free(key);
-    mem_try_free(from);
-    mem_try_free(row);
-    mem_try_free(part);
     return is_fine;
+}
+
+/* Puts the rows in the order of their values, equal ones in row order. False = there is no memory,
+ * or there are too few values. */
+static bool values_take(struct sample *s)
+{
+    struct span r = span_of(s);
+
+    if (!(r.hi - r.lo + 2 >= LEAST_VALUES))
+        return false;
+    uint32_t *from = mem_try_alloc(((size_t)s->n + 1) * sizeof *from);
+    double *target = mem_alloc(((size_t)s->n + 1) * sizeof *target);
+    int *part = mem_alloc(((size_t)s->n + 1) * sizeof *part);
+    bool is_close = r.hi - r.lo <= 4.0 * s->n && !r.has_minus_zero;
+    bool is_fine = from && (is_close ? count_order(s, &r, from) : sort_order(s, from));
+    uint64_t before = 0;
+
+    for (int i = 0; i < s->n && is_fine; i++) {
+        uint64_t key = ml_key_f64(s->x[from[i]]);
+        target[i] = s->target[from[i]];
+        part[i] = s->part[from[i]];
+        s->n_values += i == 0 || key != before;
+        s->end[s->n_values - 1] = i + 1;
+        before = key;
+    }
+    mem_try_free(from);
+    mem_free(s->target);
+    mem_free(s->part);
+    s->target = target;
+    s->part = part;
+    return is_fine;
+}
+
+/* Whether the first rows are whole: few of them are enough to know most columns of measures. */
+static bool may_be_whole(const struct prep_spec *spec, int col)
+{
+    enum { PROBE = 64 };
+    int64_t rows[PROBE] = { 0 }, n = 0, step = sample_step(spec);
+    double x[PROBE];
+
+    for (int64_t i = 0; i < spec->frame->rows && n < PROBE; i += step) {
+        if (is_used(spec, i))
+            rows[n++] = i;
+    }
+    frame_numbers_at(spec->frame, col, rows, n, x);
+    for (int64_t i = 0; i < n; i++) {
+        if (!isnan(x[i]) && !is_whole(x[i]))
+            return false;
+    }
+    return true;
 }
 
 /* Training rows that have a number, at equal distances. false: not all of them are whole, or there
  * are too few or too many different ones. */
-static bool sample_take(const struct prep_spec *spec, int col, struct sample *s)
+static bool sample_take(const struct prep_spec *spec, int col, int64_t *rows, struct sample *s)
 {
-    int64_t step = 1 + spec->frame->rows / MOST_ROWS, n_rows = 0;
+    int64_t step = sample_step(spec), n_rows = 0;
 
     for (int64_t i = 0; i < spec->frame->rows; i += step) {
         if (is_used(spec, i))
-            s->rows[n_rows++] = i;
+            rows[n_rows++] = i;
     }
-    frame_numbers_at(spec->frame, col, s->rows, n_rows, s->x);
+    frame_numbers_at(spec->frame, col, rows, n_rows, s->x);
     for (int64_t i = 0; i < n_rows; i++) {
         if (isnan(s->x[i]))
             continue;
         if (!is_whole(s->x[i]))
             return false;
         s->x[s->n] = s->x[i];
-        s->part[s->n] = spec->target->part[s->rows[i]];
-        s->rows[s->n++] = s->rows[i];
+        s->part[s->n] = spec->target->part[rows[i]];
+        s->target[s->n++] = spec->target->y[rows[i]];
     }
     return values_take(s) && s->n_values >= LEAST_VALUES &&
            s->n_values * LEAST_ROWS_A_VALUE <= s->n && s->n_values <= PREP_MAX_LEVELS;
 }
 
 /* The target about its mean, in units of its largest distance. Returns the sum of its squares. */
-static double numbers_take(const double *target, struct sample *s)
+static double numbers_take(struct sample *s)
 {
     double top = 0, mean = 0, square = 0;
 
     for (int i = 0; i < s->n; i++) {
-        s->y[i] = target[s->rows[i]];
+        s->y[i] = s->target[i];
         top = fmax(top, fabs(s->y[i]));
     }
     for (int i = 0; i < s->n; i++) {
@@ -185,7 +259,7 @@ static double numbers_take(const double *target, struct sample *s)
 }
 
 /* The same of classes: the mean of one is its share of the rows. */
-static double classes_take(const double *target, const int *classes, struct sample *s)
+static double classes_take(const int *classes, struct sample *s)
 {
     double square = 0;
     int top = 0;
@@ -198,7 +272,7 @@ static double classes_take(const double *target, const int *classes, struct samp
     for (int k = 0; k < s->n_means; k++)
         mean_of[classes[k]] = k;
     for (int i = 0; i < s->n; i++) {
-        double y = target[s->rows[i]];
+        double y = s->target[i];
         s->mean_of[i] = y >= 0 && y <= top ? mean_of[(int)y] : -1;
         if (s->mean_of[i] >= 0)
             s->high[s->mean_of[i]] += 1;
@@ -273,6 +347,31 @@ static double brings(const struct sample *s, const double *by, const double *mea
 }
 
 static const double weights[WEIGHTS] = { 2, 8, 32 };
+
+/* Adds to gain[w] what means_take with weights[w] and `brings` say of a group. All weights at once:
+ * their sums do not wait for each other. */
+static void weights_bring(const struct sample *s, const double *by, const double *all, double *gain)
+{
+    double rows = 0, sums[WEIGHTS] = { 0 };
+
+    for (int p = 0; p < PREP_PARTS; p++)
+        rows += by[p];
+    for (int k = 0; k < s->n_means; k++) {
+        const double *sum = by + (ptrdiff_t)(1 + k) * PREP_PARTS;
+        double total = 0;
+        for (int p = 0; p < PREP_PARTS; p++)
+            total += sum[p];
+        for (int p = 0; p < PREP_PARTS; p++) {
+            for (int w = 0; w < WEIGHTS; w++) {
+                double n = rows - by[p] + weights[w];
+                double m = (total - sum[p] + weights[w] * all[k * PREP_PARTS + p]) / n;
+                sums[w] += m * (by[p] * m - 2 * sum[p]);
+            }
+        }
+    }
+    for (int w = 0; w < WEIGHTS; w++)
+        gain[w] += sums[w];
+}
 
 /* What a column is judged by. */
 struct judge {
@@ -369,10 +468,7 @@ static bool judged(const struct sample *s, struct judge *j, double square, bool 
     }
     for (int v = 0; v < s->n_values; v++) {
         sums_take(s, v, j->value);
-        for (int w = 0; w < WEIGHTS; w++) {
-            means_take(s, j->value, j->all, weights[w], j->mean);
-            by_weight[w] += brings(s, j->value, j->mean);
-        }
+        weights_bring(s, j->value, j->all, by_weight);
     }
     for (int w = 0; w < WEIGHTS; w++) {
         w_best = square + by_weight[w] < codes ? w : w_best;
@@ -384,8 +480,7 @@ static bool judged(const struct sample *s, struct judge *j, double square, bool 
                                sqrt(squares_between(s, j, best, weights[w_best]));
 }
 
-static bool is_better(const struct prep_spec *spec, const int *classes, bool beside,
-                      struct sample *s)
+static bool is_better(const int *classes, bool beside, struct sample *s)
 {
     size_t n = (size_t)s->n, means = (size_t)s->n_means * PREP_PARTS, sums = (size_t)wide(s);
     double *room = mem_array((MOST_BINS + 1) * sums + (MOST_BINS + 2) * means, sizeof *room),
@@ -400,9 +495,9 @@ static bool is_better(const struct prep_spec *spec, const int *classes, bool bes
         s->mean_of = mem_array(n, sizeof *s->mean_of);
         s->high = s->y;
         s->low = s->y + s->n_means;
-        square = classes_take(spec->target->y, classes, s);
+        square = classes_take(classes, s);
     } else {
-        square = numbers_take(spec->target->y, s);
+        square = numbers_take(s);
     }
     bool is = judged(s, &j, square, beside);
     mem_free(room);
@@ -414,16 +509,23 @@ static bool is_better(const struct prep_spec *spec, const int *classes, bool bes
 bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means,
                  bool beside)
 {
-    size_t most = (size_t)MIN(spec->frame->rows, 2 * MOST_ROWS) + 1;
+    int64_t distinct =
+        spec->frame->cols[col].distinct; /* both zeros are one value; 0: not counted */
+
+    if ((distinct > 0 && distinct + 1 < LEAST_VALUES) || !may_be_whole(spec, col))
+        return false;
+    size_t most = (size_t)(spec->frame->rows / sample_step(spec)) + 2;
+    int64_t *rows = mem_alloc(most * sizeof *rows);
     struct sample s = { .n_means = n_means,
-                        .x = mem_array(most, sizeof *s.x),
-                        .rows = mem_array(most, sizeof *s.rows),
-                        .part = mem_array(most, sizeof *s.part),
-                        .end = mem_array(most, sizeof *s.end) };
-    bool is_code = sample_take(spec, col, &s) && is_better(spec, classes, beside, &s);
+                        .x = mem_alloc(most * sizeof *s.x),
+                        .target = mem_alloc(most * sizeof *s.target),
+                        .part = mem_alloc(most * sizeof *s.part),
+                        .end = mem_alloc(most * sizeof *s.end) };
+    bool is_code = sample_take(spec, col, rows, &s) && is_better(classes, beside, &s);
 
     mem_free(s.x);
-    mem_free(s.rows);
+    mem_free(s.target);
+    mem_free(rows);
     mem_free(s.part);
     mem_free(s.end);
     return is_code;
