@@ -35,27 +35,28 @@ static bool is_continuous(const struct param *p)
     return p->kind == PARAM_FLOAT && p->step == 0 && p->lo < p->hi;
 }
 
+/* Asked several times for each value of each candidate. */
+static inline double size_of(const struct param *p)
+{
+    if (p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL)
+        return p->n_choices;
+    if (p->kind == PARAM_CONSTANT)
+        return 1;
+    if (is_continuous(p))
+        return INFINITY;
+    if (p->kind == PARAM_INT)
+        return floor((p->hi - p->lo) / (p->step > 0 ? p->step : 1) + 0.5) + 1;
+    return p->step > 0 ? floor((p->hi - p->lo) / p->step + 0.5) + 1 : 1;
+}
+
 double param_size(const struct param *p)
 {
-    switch (p->kind) {
-    case PARAM_FLOAT:
-        if (is_continuous(p))
-            return INFINITY;
-        return p->step > 0 ? floor((p->hi - p->lo) / p->step + 0.5) + 1 : 1;
-    case PARAM_INT:
-        return floor((p->hi - p->lo) / (p->step > 0 ? p->step : 1) + 0.5) + 1;
-    case PARAM_CATEGORICAL:
-    case PARAM_ORDINAL:
-        return p->n_choices;
-    case PARAM_CONSTANT:
-        break;
-    }
-    return 1;
+    return size_of(p);
 }
 
 double param_value(const struct param *p, double cell)
 {
-    double size = param_size(p);
+    double size = size_of(p);
 
     CHECK(!is_continuous(p) && cell >= 0 && cell < size);
     switch (p->kind) {
@@ -77,7 +78,7 @@ double param_value(const struct param *p, double cell)
 double param_cell(const struct param *p, double v)
 {
     CHECK(!is_continuous(p));
-    double size = param_size(p), step = p->step > 0 ? p->step : 1;
+    double size = size_of(p), step = p->step > 0 ? p->step : 1;
 
     if (p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL)
         return clamp(floor(v + 0.5), 0, size - 1);
@@ -116,7 +117,7 @@ static double int_log_to_unit(const struct param *p, double v)
 
 double param_from_unit(const struct param *p, double u)
 {
-    double size = param_size(p);
+    double size = size_of(p);
 
     u = u >= 0 ? clamp(u, 0, BELOW_ONE) : 0; /* NaN becomes 0 as well */
     if (p->kind == PARAM_INT && p->is_log)
@@ -135,7 +136,7 @@ double param_to_unit(const struct param *p, double v)
     if (p->kind == PARAM_INT && p->is_log) {
         u = int_log_to_unit(p, clamp(v, p->lo, p->hi));
     } else if (!is_continuous(p)) {
-        u = (param_cell(p, v) + 0.5) / param_size(p);
+        u = (param_cell(p, v) + 0.5) / size_of(p);
     } else if (!p->is_log) {
         u = (v - p->lo) / (p->hi - p->lo);
     } else {

@@ -167,8 +167,7 @@ static void the_posterior_is_that_of_the_dense_matrix(void **state)
     }
 }
 
-/* Points cut off and others added: the same bits as a model made anew. The bound by the closest point
- * holds at every place. */
+/* Points cut off and others added: the same bits as a model made anew. */
 static void a_factor_that_was_cut_is_as_made_anew(void **state)
 {
     double x[GP_MAX_DIMS], got[2], want[2];
@@ -207,8 +206,6 @@ static void a_factor_that_was_cut_is_as_made_anew(void **state)
         gp_predict(&m[0], x, &got[0], &got[1]);
         gp_predict(&m[1], x, &want[0], &want[1]);
         assert_memory_equal(got, want, sizeof got);
-        (void)gp_mean(&m[1], x);
-        assert_true(gp_deviation_bound(&m[1]) >= want[1] - 1e-9);
         gp_model_fini(&m[0]);
         gp_model_fini(&m[1]);
         gp_points_fini(&s.points);
@@ -406,7 +403,13 @@ static void a_fit_finds_that_all_is_noise(void **state)
             gp_points_add(&s.points, x);
             s.targets[i] = round % 2 ? rng_normal(&r) : 3 * (x[0] - 0.4) * (x[0] - 0.4) + x[1];
         }
-        gp_search(&s.points, s.targets, GP_FROM_NOISE, 2, theta, &scratch);
+        struct gp_points few = s.points;
+        struct gp_fit f = { &s.points, &s.points, s.targets, s.targets, 2 };
+        if (round >= 10) { /* from far with a part of them */
+            few.n = CAP / 2;
+            f.few = &few;
+        }
+        gp_search(&f, GP_FROM_NOISE, theta, &scratch);
         gp_kernel_set(&k, 2, theta);
         if (round % 2)
             found += k.noise > k.signal;

@@ -2,15 +2,19 @@
  * to 40, padded strides included; a matrix without full rank still factors. */
 #include "tests/unit.h"
 
+#include "base/base.h"
 #include "base/rng.h"
 #include "base/simd.h"
 #include "search/samplers/gp/linalg.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 enum { STRIDE = 44, MAX_N = 40 };
 
-static double a[MAX_N * STRIDE], l[MAX_N * STRIDE], inverse[MAX_N * STRIDE], work[MAX_N * STRIDE];
+enum { MATRIX = MAX_N * STRIDE };
+
+static double a[MATRIX], l[MATRIX], u[MATRIX], inverse[MATRIX], work[MATRIX];
 
 /* The order of sums that linalg.h promises: four interleaved partial sums, the rest to the first. */
 static double plain_dot(const double *x, const double *y, int n)
@@ -57,7 +61,7 @@ static void the_factor_times_its_transpose_is_the_matrix(void **state)
     }
 }
 
-static void solves_and_inverse_undo_the_matrix(void **state)
+static void solves_undo_the_matrix(void **state)
 {
     double x[MAX_N], v[MAX_N];
     struct rng r;
@@ -70,15 +74,91 @@ static void solves_and_inverse_undo_the_matrix(void **state)
             x[i] = rng_normal(&r);
         for (int i = 0; i < n; i++)
             v[i] = la_dot(a + i * STRIDE, x, n);
-        la_inverse(l, STRIDE, n, work, inverse);
-        for (int i = 0; i < n; i++)
-            assert_true(fabs(la_dot(inverse + i * STRIDE, v, n) - x[i]) < 1e-7);
         la_solve_lower(l, STRIDE, 0, n / 2, v); /* in two parts */
         la_solve_lower(l, STRIDE, n / 2, n, v);
         la_solve_lower_transposed(l, STRIDE, n, v);
         for (int i = 0; i < n; i++)
             assert_true(fabs(v[i] - x[i]) < 1e-7);
     }
+}
+
+/* u: the upper triangle of a, filled up with the unit matrix to whole blocks of 8. Returns the size. */
+static int upper_of(int n)
+{
+    int whole = (n + 7) / 8 * 8;
+
+    for (int i = 0; i < whole; i++)
+        for (int j = i; j < whole; j++)
+            u[i * STRIDE + j] = i < n && j < n ? a[i * STRIDE + j] : i == j;
+    return whole;
+}
+
+static void upper_factors_and_inverses_undo_the_matrix(void **state)
+{
+    double x[MAX_N] = { 0 }, v[MAX_N] = { 0 };
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 5);
+    for (int n = 1; n <= MAX_N; n++) {
+        factored(&r, n, n, 0.5);
+        int whole = upper_of(n);
+        la_upper_factor(u, STRIDE, whole, 1e-9);
+        for (int i = 0; i < n; i++)
+            for (int j = i; j < n; j++)
+                assert_true(fabs(u[i * STRIDE + j] - l[j * STRIDE + i]) < 1e-8);
+        for (int i = 0; i < whole; i++)
+            x[i] = i < n ? rng_normal(&r) : 0;
+        for (int i = 0; i < whole; i++)
+            v[i] = i < n ? la_dot(a + i * STRIDE, x, n) : 0;
+        la_upper_inverse(u, STRIDE, whole, work, inverse);
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int j = 0; j < n; j++)
+                sum += inverse[MIN(i, j) * STRIDE + MAX(i, j)] * v[j];
+            assert_true(fabs(sum - x[i]) < 1e-7);
+        }
+        la_upper_solve(u, STRIDE, whole, v);
+        la_upper_solve_back(u, STRIDE, whole, v);
+        for (int i = 0; i < whole; i++)
+            assert_true(fabs(v[i] - x[i]) < 1e-7);
+    }
+}
+
+/* Whether the upper triangles of u and inverse are what was kept; the first time they are kept. */
+static bool is_as_kept(int whole, double *kept, bool is_first)
+{
+    bool is_same = true;
+
+    for (int i = 0; i < whole; i++) {
+        for (int j = i; j < whole; j++) {
+            double *at = kept + (size_t)(2 * (i * STRIDE + j));
+            at[0] = is_first ? u[i * STRIDE + j] : at[0];
+            at[1] = is_first ? inverse[i * STRIDE + j] : at[1];
+            is_same = is_same && at[0] == u[i * STRIDE + j] && at[1] == inverse[i * STRIDE + j];
+        }
+    }
+    return is_same;
+}
+
+static void upper_factors_have_the_same_bits_everywhere(void **state)
+{
+    static double kept[2 * MATRIX];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 6);
+    for (int n = 1; n <= MAX_N; n += 7) {
+        factored(&r, n, n, 0.5);
+        for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+            simd_force((enum simd_level)level);
+            int whole = upper_of(n);
+            la_upper_factor(u, STRIDE, whole, 1e-9);
+            la_upper_inverse(u, STRIDE, whole, work, inverse);
+            assert_true(is_as_kept(whole, kept, level == SIMD_PLAIN));
+        }
+    }
+    simd_force(simd_best());
 }
 
 static void a_matrix_without_full_rank_still_factors(void **state)
@@ -134,7 +214,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_factor_times_its_transpose_is_the_matrix),
-        cmocka_unit_test(solves_and_inverse_undo_the_matrix),
+        cmocka_unit_test(solves_undo_the_matrix),
+        cmocka_unit_test(upper_factors_and_inverses_undo_the_matrix),
+        cmocka_unit_test(upper_factors_have_the_same_bits_everywhere),
         cmocka_unit_test(a_matrix_without_full_rank_still_factors),
         cmocka_unit_test(rows_side_by_side_change_no_bit),
     };

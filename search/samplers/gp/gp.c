@@ -20,22 +20,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FIT_EVERY: theta is fitted again when the results have grown by this fraction, because a result
- * more among a hundred hardly moves it, and a fit costs as much as the choice of a point. FAILING: one
- * trial in so many fails, or more. */
+/* A fit takes FIT_MAX trials, and FIT_FEW where it starts from far. FIT_EVERY: theta is fitted again
+ * when the results have grown by this fraction, because a result more among a hundred hardly moves it,
+ * and a fit costs as much as the choice of several points. FAILING: one trial in so many fails, or more.
+ * CAP is a multiple of 8. */
 enum {
     PENDING_MAX = 64,
-    FIT_MAX = 128,
-    FIT_EVERY = 10,
+    FIT_MAX = 96,
+    FIT_FEW = 48,
+    FIT_EVERY = 6,
     LEAST_VALUES = 2,
     FAILING = 4,
     CAP = GP_TARGETS + PENDING_MAX + 4
 };
 /* See aim(). */
+enum { WIDE_UNTIL = 130 };
 static const double HARDLY_NOISE = 0.05, ROUGHNESS = 0.17;
-/* Multiplications that a suggestion may spend on the fit and on the choice of a point: a few
- * milliseconds each. */
-static const double FIT_WORK = 4e6, PICK_WORK = 8e6;
+/* Multiplications that a suggestion may spend on the fit: a few milliseconds. */
+static const double FIT_WORK = 4e6;
 
 struct gp_sampler {
     struct sampler base;
@@ -55,16 +57,18 @@ struct gp_sampler {
     bool is_stale;          /* something was observed since `train` was made */
     struct gp_train train;
     struct gp_model model; /* room made at first use */
+    struct gp_pool pool;
     struct gp_scratch scratch;
     uint64_t modelled;             /* hash of the model's targets; 0 = none */
     bool is_factored;              /* the model's factor is of theta */
     int modelled_rows[GP_TARGETS]; /* of the history: the model's points with targets */
     int by_trial[GP_TARGETS];      /* places in `train`, in order of trials */
     int64_t believed[PENDING_MAX];
-    double *seen;            /* scratch: a point from the history */
-    double *elites;          /* GP_MAX_ELITES units that a pick starts from */
-    int by_mean[GP_TARGETS]; /* places in `train`, the highest mean of the model first */
-    double best_told, best;  /* the model's best mean over known trials; with those in flight too */
+    double *seen;   /* scratch: a point from the history */
+    double *elites; /* GP_MAX_ELITES units that a pick starts from */
+    int by_mean[GP_MAX_ELITES +
+                1];         /* places in `train` with the highest means of the model; room */
+    double best_told, best; /* the model's best mean over known trials; with those in flight too */
 };
 
 static struct gp_sampler *of(struct sampler *s)
@@ -104,6 +108,7 @@ static void gp_close(struct sampler *s)
     history_fini(&g->history);
     gp_luck_fini(&g->luck);
     gp_model_fini(&g->model);
+    gp_pool_fini(&g->pool);
     gp_scratch_fini(&g->scratch);
     mem_free(g->seen);
     mem_free(g->elites);
@@ -142,35 +147,49 @@ static enum gp_starts starts_of(const struct gp_sampler *g, bool is_restart)
     return from;
 }
 
-/* Climbs on from the last hyperparameters. At the first fit, and whenever the number of results has
- * grown by half, it also starts elsewhere. Of more than FIT_MAX trials it uses FIT_MAX / 2 of the
- * best, and an even choice of the rest. */
-static void fit(struct gp_sampler *g)
+/* The points that theta is fitted to: of more than `most` trials half of them the best, and an even
+ * choice of the rest. */
+static void points_choose(struct gp_sampler *g, int most, struct gp_points *p, double *targets)
 {
     const struct gp_train *t = &g->train;
-    double targets[FIT_MAX];
-    int n = MIN(t->n, FIT_MAX), best_half = n < t->n ? n / 2 : n;
-    bool is_restart = t->n >= g->restart_at;
-    double each = n * (double)n * (n / 2.0 + 3 * g->code.d + 30);
-    int steps = (int)MIN(12, MAX(1, FIT_WORK / each));
-    struct gp_points p;
+    int n = MIN(t->n, most), best_half = n < t->n ? n / 2 : n;
 
-    gp_points_init(&p, g->code.d, FIT_MAX);
-    points_shape(g, &p);
+    gp_points_init(p, g->code.d, FIT_MAX);
+    points_shape(g, p);
     for (int k = 0; k < n; k++) {
         int i = k < best_half ? k
                               : best_half + (int)((int64_t)(k - best_half) * (t->n - best_half) /
                                                   (n - best_half));
-        points_add(g, &p, t->rows[i]);
-        p.share[k] = t->shares[i];
+        points_add(g, p, t->rows[i]);
+        p->share[k] = t->shares[i];
         targets[k] = t->targets[i];
     }
-    double noise = gp_search(&p, targets, starts_of(g, is_restart), steps, g->theta, &g->scratch);
+}
+
+/* Climbs on from the last hyperparameters. At the first fit, and whenever the number of results has
+ * grown by half, of many by as much again, it also starts elsewhere. */
+static void fit(struct gp_sampler *g)
+{
+    const struct gp_train *t = &g->train;
+    double targets[FIT_MAX], few_targets[FIT_MAX];
+    bool is_restart = t->n >= g->restart_at, is_split = is_restart && t->n > FIT_FEW;
+    struct gp_points all, few;
+
+    points_choose(g, FIT_MAX, &all, targets);
+    points_choose(g, is_split ? FIT_FEW : 0, &few, few_targets);
+    double each = all.n * (double)all.n * (all.n / 2.0 + 3 * g->code.d + 30);
+    struct gp_fit f = { .all = &all,
+                        .few = is_split ? &few : &all,
+                        .targets = targets,
+                        .few_targets = is_split ? few_targets : targets,
+                        .steps = (int)MIN(12, MAX(1, FIT_WORK / each)) };
+    double noise = gp_search(&f, starts_of(g, is_restart), g->theta, &g->scratch);
     if (is_restart) {
-        g->restart_at = t->n + t->n / 2 + 1;
+        g->restart_at = t->n + (t->n > FIT_FEW ? t->n : t->n / 2) + 1;
         g->noise = noise;
     }
-    gp_points_fini(&p);
+    gp_points_fini(&all);
+    gp_points_fini(&few);
     g->fitted = t->hash;
 }
 
@@ -199,59 +218,43 @@ static double best_mean(struct gp_sampler *g, int from, int n)
     return best;
 }
 
-struct place_mean {
-    double mean;
-    int place;
-};
-
-static int falling(const void *x, const void *y)
-{
-    const struct place_mean *a = x, *b = y;
-
-    return a->mean != b->mean ? (a->mean > b->mean ? -1 : 1) : a->place - b->place;
-}
-
-/* Ranks the known trials by the model's mean, not by their values: with noise the best value is the
- * luckiest. At a known trial the mean is the target less noise times weight, since (K + noise) w =
- * y. */
-static void rank_by_mean(struct gp_sampler *g)
+/* Finds the best of the known trials by the model's mean, not by their values: with noise the best
+ * value is the luckiest. At a known trial the mean is the target less noise times weight, since (K +
+ * noise) w = y. */
+static void elites_find(struct gp_sampler *g)
 {
     const double *weight = g->model.weight, noise = g->model.kernel.noise;
-    struct place_mean all[GP_TARGETS];
+    double means[GP_MAX_ELITES + 1] = { 0 };
+    int n = 0;
 
     for (int i = 0; i < g->train.n; i++) {
-        int at = g->by_trial[i];
-        all[i] =
-            (struct place_mean){ g->train.targets[at] - noise * g->train.shares[at] * weight[i],
-                                 at };
+        int at = g->by_trial[i], k = n;
+        double mean = g->train.targets[at] - noise * g->train.shares[at] * weight[i];
+        for (; k > 0 && (mean > means[k - 1] || (mean == means[k - 1] && at < g->by_mean[k - 1]));
+             k--) {
+            means[k] = means[k - 1];
+            g->by_mean[k] = g->by_mean[k - 1];
+        }
+        means[k] = mean;
+        g->by_mean[k] = at;
+        n = MIN(n + 1, GP_MAX_ELITES);
     }
-    qsort(all, (size_t)g->train.n, sizeof *all, falling);
-    for (int i = 0; i < g->train.n; i++)
-        g->by_mean[i] = all[i].place;
-    g->best_told = all[0].mean;
+    g->best_told = means[0];
 }
 
-struct place_trial {
-    int64_t trial;
-    int place;
-};
-
-static int rising(const void *x, const void *y)
-{
-    const struct place_trial *a = x, *b = y;
-
-    return a->trial < b->trial ? -1 : a->trial > b->trial;
-}
-
+/* The places in `train` in the order of trials. */
 static void order_by_trial(struct gp_sampler *g)
 {
-    struct place_trial all[GP_TARGETS];
+    const struct history *h = &g->history;
+    int *place = mem_zalloc((size_t)h->n * sizeof *place), n = 0;
 
     for (int i = 0; i < g->train.n; i++)
-        all[i] = (struct place_trial){ g->history.rows[g->train.rows[i]].trial, i };
-    qsort(all, (size_t)g->train.n, sizeof *all, rising);
-    for (int i = 0; i < g->train.n; i++)
-        g->by_trial[i] = all[i].place;
+        place[g->train.rows[i]] = i + 1;
+    for (int i = 0; i < h->n; i++) {
+        if (place[h->order.rows[i]] > 0)
+            g->by_trial[n++] = place[h->order.rows[i]] - 1;
+    }
+    mem_free(place);
 }
 
 /* Whether point i of the model is the trial that belongs there. */
@@ -276,6 +279,7 @@ static void model_build(struct gp_sampler *g)
     if (!g->is_factored)
         gp_model_clear(&g->model, g->theta);
     gp_model_cut(&g->model, kept);
+    gp_pool_cut(&g->pool, kept);
     for (int i = 0; i < n; i++) {
         int at = g->by_trial[i];
         targets[i] = g->train.targets[at];
@@ -286,7 +290,7 @@ static void model_build(struct gp_sampler *g)
         g->model.points.share[i] = g->train.shares[at];
     }
     gp_model_extend(&g->model, n, targets);
-    rank_by_mean(g);
+    elites_find(g);
     g->modelled = g->train.hash;
     g->is_factored = true;
 }
@@ -301,6 +305,7 @@ static void model_update(struct gp_sampler *g)
     if (!g->model.chol) {
         gp_model_init(&g->model, g->code.d, CAP);
         points_shape(g, &g->model.points);
+        gp_pool_init(&g->pool, &g->code, CAP);
     }
     fit_update(g);
     int had = g->modelled == g->train.hash ? g->model.points.n - g->train.n : 0;
@@ -310,6 +315,7 @@ static void model_update(struct gp_sampler *g)
     if (g->modelled != g->train.hash)
         model_build(g);
     g->model.points.n = g->model.n_rows = g->train.n + kept;
+    gp_pool_cut(&g->pool, g->model.n_rows);
     for (int i = kept; i < n; i++) {
         g->believed[i] = g->history.rows[silent->rows[from + i]].trial;
         points_add(g, &g->model.points, silent->rows[from + i]);
@@ -321,19 +327,20 @@ static void model_update(struct gp_sampler *g)
 /* What a point is to improve, by the share of the results' variance that the process takes for
  * noise. Where that is hardly anything, a result is what it says: the best result. Where it is much,
  * the best mean, by what the mean would be after one more result. In between, what is called noise
- * may be structure finer than the process can follow, as on tables without any noise, and its peaks
- * are worth finding: the best mean, by the function. */
+ * may be structure finer than the process can follow, as on tables without any noise. To look for more
+ * than the best result leads away from a hill that is not the highest, and to look for more than the
+ * best mean, by the function, finds the peaks of the hill where the search is: one after the other. */
 static void aim(const struct gp_sampler *g, struct gp_pick *p)
 {
-    bool is_exact = g->noise < HARDLY_NOISE;
+    bool is_exact = g->noise < (g->train.n < WIDE_UNTIL ? ROUGHNESS : HARDLY_NOISE);
 
-    p->best = is_exact ? MAX(g->best, g->train.targets[0]) : g->best;
-    p->is_noisy = g->noise >= ROUGHNESS;
+    p->aim.best = is_exact ? MAX(g->best, g->train.targets[0]) : g->best;
+    p->aim.is_noisy = g->noise >= ROUGHNESS;
 }
 
 static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
 {
-    struct gp_pick p = { .code = &g->code,
+    struct gp_pick p = { .pool = &g->pool,
                          .model = &g->model,
                          .seen = &g->points.seen,
                          .seed = g->base.seed,
@@ -346,11 +353,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
         history_unit(&g->history, g->train.rows[g->by_mean[i]], unit);
         p.elites[p.n_elites++] = unit;
     }
-    p.budget = gp_pick_budget(&g->code, &g->model, PICK_WORK);
-    if (gp_pick_point(&p, point) == 0)
-        return 0;
-    (void)quasi_points_mark(&g->points, point);
-    return 1;
+    return gp_pick_point(&p, point);
 }
 
 /* With failed trials or without them is another function: its hyperparameters are found anew. */
@@ -399,8 +402,10 @@ static bool is_models_turn(struct gp_sampler *g)
 
 static int suggest_one(struct gp_sampler *g, int64_t trial, double *point)
 {
-    if (is_models_turn(g) && model_pick(g, trial, point))
+    if (is_models_turn(g) && model_pick(g, trial, point)) {
+        (void)quasi_points_mark(&g->points, point);
         return 1;
+    }
     return quasi_points_next(&g->points, point);
 }
 
@@ -425,22 +430,19 @@ static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struc
     return 0;
 }
 
-/* The point is known, so only the fit is repeated, not the search for the best point, which takes
- * longer. Where half of a finite space was seen, that search may have found nothing new, and the
- * point came from the sequence: then it is repeated too. */
+/* The point is known, but the candidates that are kept follow from every choice before, so the choice
+ * is made again. */
 static int gp_recall(struct sampler *s, int64_t trial, const double *point, struct err *err)
 {
     struct gp_sampler *g = of(s);
-
-    if (is_models_turn(g) && (double)g->points.seen.n < g->points.size / 2) {
-        fit_update(g);
-        return gp_adopt(s, trial, point, err);
-    }
     double *again = mem_array((size_t)s->space->n + 1, sizeof *again);
-    (void)suggest_one(g, trial, again);
-    (void)history_add(&g->history, trial, again);
+    bool is_models = is_models_turn(g) && model_pick(g, trial, again);
+
+    if (!is_models)
+        (void)quasi_points_next(&g->points, again);
+    int rc = gp_adopt(s, trial, is_models ? point : again, err);
     mem_free(again);
-    return 0;
+    return rc;
 }
 
 bool gp_fails_by_chance(struct sampler *s)

@@ -10,6 +10,7 @@
  *
  * The gradient is Rasmussen and Williams' equation 5.9, with derivatives with respect to
  * logarithms. */
+#include "search/samplers/gp/gp_matern.h"
 #include "search/samplers/gp/gp_model.h"
 #include "search/samplers/gp/linalg.h"
 #include "search/space/exact_math.h"
@@ -22,9 +23,9 @@
 #include <string.h>
 
 enum { EIGHT = 8 }; /* products that are summed side by side */
-/* A climb ends when LOOK_EVERY steps have gained less than this in log likelihood. */
+/* A climb ends when LOOK_EVERY steps have gained less than LEAST_GAIN in log likelihood. */
 enum { LOOK_EVERY = 3 };
-static const double LEAST_GAIN = 0.2;
+static const double LEAST_GAIN = 0.5;
 enum { NOISY_START = 3 }; /* the start of gp_search where half of all is noise */
 
 /* The normal prior of a hyperparameter's logarithm, and the bounds that a fit keeps. */
@@ -66,11 +67,13 @@ void gp_scratch_init(struct gp_scratch *s, int cap)
 {
     size_t square = (size_t)cap * (size_t)cap;
 
+    CHECK(cap % EIGHT == 0);
     *s = (struct gp_scratch){ .cap = cap };
     s->chol = mem_array(square, sizeof *s->chol);
     s->inverse = mem_array(square, sizeof *s->inverse);
     s->work = mem_array(square, sizeof *s->work);
     s->slope = mem_array(square, sizeof *s->slope);
+    s->beta = mem_array((size_t)cap, sizeof *s->beta);
 }
 
 void gp_scratch_fini(struct gp_scratch *s)
@@ -79,49 +82,91 @@ void gp_scratch_fini(struct gp_scratch *s)
     mem_free(s->inverse);
     mem_free(s->work);
     mem_free(s->slope);
+    mem_free(s->beta);
 }
 
-/* Fills chol and slope and factors the covariance. Returns the log determinant of the factor. */
-static double factor(const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s)
+static int whole_blocks(int n)
 {
-    double x[GP_MAX_DIMS], log_det = 0, product = 1;
+    return (n + EIGHT - 1) / EIGHT * EIGHT;
+}
 
-    for (int i = 0; i < p->n; i++) {
-        double *row = s->chol + (size_t)i * (size_t)s->cap;
-        for (int k = 0; k < p->d; k++)
-            x[k] = p->x[k * p->cap + i];
-        gp_covariance(p, g, x, i, row, s->slope + (size_t)i * (size_t)s->cap);
-        row[i] = g->signal + g->noise * p->share[i];
-        la_cholesky_row(s->chol, s->cap, i, 1e-12 * g->signal);
-        product *= row[i];
-        if (i % 8 == 7 ||
-            i == p->n - 1) { /* one logarithm for eight pivots; eight cannot overflow */
-            log_det += search_log(product);
-            product = 1;
-        }
+/* Adds what one dimension adds to the squared distances of point i from the `length` from `from` on. */
+SIMD_BODY void distance_add(double *restrict r2, const double *restrict x, int i, int from,
+                            int length, double weight, bool is_choice)
+{
+    const double *restrict y = x + from;
+    double at = x[i];
+
+    if (is_choice)
+        for (int j = 0; j < length; j++)
+            r2[j] += y[j] != at ? weight : 0;
+    else
+        for (int j = 0; j < length; j++)
+            r2[j] += weight * ((y[j] - at) * (y[j] - at));
+}
+
+/* Fills the upper triangles of chol and slope, from each row's block of EIGHT on. Rows and columns
+ * beyond the points are those of the unit matrix. Left of the diagonal slope is 0. */
+SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g,
+                           struct gp_scratch *s)
+{
+    int n = p->n, whole = whole_blocks(n);
+
+    for (int i = 0; i < whole; i++) {
+        int from = i / EIGHT * EIGHT, length = whole - from;
+        size_t at = (size_t)i * (size_t)s->cap + (size_t)from;
+        double *restrict row = s->chol + at, *restrict slope = s->slope + at;
+        memset(row, 0, (size_t)length * sizeof *row);
+        for (int k = 0; k < p->d && i < n; k++)
+            distance_add(row, p->x + (size_t)k * (size_t)p->cap, i, from, length, g->weight[k],
+                         p->is_choice[k]);
+        for (int j = 0; j < length; j++)
+            row[j] = gp_matern_slope(row[j], g->signal, &slope[j]);
+        for (int j = i < n ? n - from : 0; j < length; j++)
+            row[j] = slope[j] = 0;
+        for (int j = 0; j <= i - from; j++)
+            slope[j] = 0;
+        row[i - from] = i < n ? g->signal + g->noise * p->share[i] : 1;
+    }
+}
+
+SIMD_KERNEL_STATIC(covary,
+                   (const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s),
+                   (p, g, s))
+
+/* The log determinant of the factor. One logarithm for eight pivots; eight cannot overflow. */
+static double log_det_of(const struct gp_scratch *s, int whole)
+{
+    double log_det = 0;
+
+    for (int i = 0; i < whole; i += EIGHT) {
+        double product = 1;
+        for (int k = i; k < i + EIGHT; k++)
+            product *= s->chol[(size_t)k * (size_t)s->cap + (size_t)k];
+        log_det += search_log(product);
     }
     return log_det;
 }
 
-/* The sum of w[j] times the squared distance of points i and j along one dimension, over j < i, in
- * EIGHT interleaved parts. */
+/* The sum of w[j] times the squared distance of point j and `at` along one dimension, over j =
+ * from..to-1, in EIGHT interleaved parts. */
 SIMD_BODY double spread_along(const double *restrict w, const double *restrict x, bool is_choice,
-                              int i)
+                              double at, int from, int to)
 {
-    double at = x[i], part[EIGHT] = { 0 }, rest = 0;
-    int j = 0;
+    double part[EIGHT] = { 0 }, sum = 0;
 
-    for (; is_choice && j + EIGHT <= i; j += EIGHT)
-        for (int k = 0; k < EIGHT; k++)
-            part[k] += x[j + k] != at ? w[j + k] : 0;
-    for (; !is_choice && j + EIGHT <= i; j += EIGHT)
-        for (int k = 0; k < EIGHT; k++)
-            part[k] += w[j + k] * ((x[j + k] - at) * (x[j + k] - at));
-    for (; j < i; j++)
-        rest += w[j] * (is_choice ? x[j] != at : (x[j] - at) * (x[j] - at));
+    if (is_choice) {
+        for (int j = from; j < to; j += EIGHT)
+            for (int k = 0; k < EIGHT; k++)
+                part[k] += x[j + k] != at ? w[j + k] : 0;
+    } else {
+        for (int j = from; j < to; j += EIGHT)
+            for (int k = 0; k < EIGHT; k++)
+                part[k] += w[j + k] * ((x[j + k] - at) * (x[j + k] - at));
+    }
     for (int k = 0; k < EIGHT; k++)
-        rest += part[k];
-    return rest;
+        sum += part[k];
+    return sum;
 }
 
 /* The gradient is 1/2 tr(W dK/dtheta) with beta = K^-1 y and W = beta beta' - K^-1. s->inverse is
@@ -130,15 +175,20 @@ SIMD_BODY double spread_along(const double *restrict w, const double *restrict x
 SIMD_BODY void traces_of_body(const struct gp_points *p, const double *beta, struct gp_scratch *s,
                               double *trace, double *column)
 {
+    int whole = whole_blocks(p->n);
+
     for (int i = 0; i < p->n; i++) {
         double *restrict w = s->inverse + (size_t)i * (size_t)s->cap;
         const double *restrict slope = s->slope + (size_t)i * (size_t)s->cap;
         double b = beta[i];
+        int from = i / EIGHT * EIGHT;
         *trace += p->share[i] * (b * b - w[i]);
-        for (int j = 0; j < i; j++)
+        for (int j = from; j < whole; j++)
             w[j] = (b * beta[j] - w[j]) * slope[j];
-        for (int k = 0; k < p->d; k++)
-            column[k] += spread_along(w, p->x + (size_t)k * (size_t)p->cap, p->is_choice[k], i);
+        for (int k = 0; k < p->d; k++) {
+            const double *x = p->x + (size_t)k * (size_t)p->cap;
+            column[k] += spread_along(w, x, p->is_choice[k], x[i], from, whole);
+        }
     }
 }
 
@@ -166,17 +216,21 @@ static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, co
 double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
                     struct gp_scratch *s, double *gradient)
 {
+    int whole = whole_blocks(p->n);
     struct gp_kernel g;
 
+    CHECK(whole <= s->cap && whole <= p->cap);
     gp_kernel_set(&g, p->d, theta);
-    double log_det = factor(p, &g, s), quadratic = 0;
-    double *beta = mem_dup(targets, (size_t)p->n * sizeof *targets);
-    la_solve_lower(s->chol, s->cap, 0, p->n, beta);
-    quadratic = la_dot(beta, beta, p->n);
-    la_solve_lower_transposed(s->chol, s->cap, p->n, beta); /* K^-1 y */
-    la_inverse(s->chol, s->cap, p->n, s->work, s->inverse);
+    covary(p, &g, s);
+    la_upper_factor(s->chol, s->cap, whole, 1e-12 * g.signal);
+    double log_det = log_det_of(s, whole), *beta = s->beta;
+    memset(beta, 0, (size_t)whole * sizeof *beta);
+    memcpy(beta, targets, (size_t)p->n * sizeof *beta);
+    la_upper_solve(s->chol, s->cap, whole, beta);
+    double quadratic = la_dot(beta, beta, p->n);
+    la_upper_solve_back(s->chol, s->cap, whole, beta); /* K^-1 y */
+    la_upper_inverse(s->chol, s->cap, whole, s->work, s->inverse);
     gradient_of(p, &g, beta, s, quadratic, gradient);
-    mem_free(beta);
     double objective = -0.5 * quadratic - log_det;
     for (int i = 0; i < p->d + GP_SCALE; i++) {
         struct prior prior = prior_of(p, i);
@@ -228,29 +282,58 @@ static double noise_share(const double *theta)
     return 1 / (1 + search_exp(theta[GP_SIGNAL] - theta[GP_NOISE]));
 }
 
-double gp_search(const struct gp_points *p, const double *targets, enum gp_starts from, int steps,
-                 double *theta, struct gp_scratch *s)
+/* Climbs to `at` from start k, far away with the trials of `few`, which must then be improved with all
+ * of them. */
+static double climb_from(const struct gp_fit *f, int k, double *at, struct gp_scratch *s)
 {
     static const double scales[] = { 1, 0.3, 0.1, 1 };
-    int n = from & GP_FROM_NOISE ? NOISY_START + 1 : from & GP_FROM_SCALES ? NOISY_START : 0;
+
+    gp_theta_start(f->few, scales[k], at);
+    if (k == NOISY_START)
+        at[GP_SIGNAL] = at[GP_NOISE] = -1;
+    return gp_climb(f->few, f->few_targets, at, 3 * MAX(f->steps, 2), s);
+}
+
+static double improve_with_all(const struct gp_fit *f, double value, double *at,
+                               struct gp_scratch *s)
+{
+    return f->few == f->all ? value : gp_climb(f->all, f->targets, at, f->steps, s);
+}
+
+/* The best of the climbs from all scales. */
+static double climb_scales(const struct gp_fit *f, double *theta, struct gp_scratch *s)
+{
     double best = -INFINITY, at[GP_MAX_THETA];
 
-    if (from & GP_FROM_LAST)
-        best = gp_climb(p, targets, theta, steps, s);
-    for (int k = 0; k < n; k++) {
-        gp_theta_start(p, scales[k], at);
-        if (k == NOISY_START)
-            at[GP_SIGNAL] = at[GP_NOISE] = -1;
-        double value = gp_climb(p, targets, at, 3 * MAX(steps, 2), s), lead = best - value;
-        double other = k > 0 || from & GP_FROM_LAST ? noise_share(theta) : 0;
+    for (int k = f->few != f->all; k < NOISY_START; k++) {
+        double value = climb_from(f, k, at, s);
         if (value > best) {
             best = value;
             memcpy(theta, at, sizeof at);
         }
-        if (k == NOISY_START) {
-            double weight = 1 / (1 + search_exp(MIN(700, MAX(-700, lead))));
-            return weight * noise_share(at) + (1 - weight) * other;
-        }
     }
-    return noise_share(theta);
+    return improve_with_all(f, best, theta, s);
+}
+
+double gp_search(const struct gp_fit *f, enum gp_starts from, double *theta, struct gp_scratch *s)
+{
+    double best = -INFINITY, at[GP_MAX_THETA];
+
+    if (from & GP_FROM_LAST)
+        best = gp_climb(f->all, f->targets, theta, f->steps, s);
+    if (from & (GP_FROM_SCALES | GP_FROM_NOISE)) {
+        double value = climb_scales(f, at, s);
+        if (value > best)
+            memcpy(theta, at, sizeof at);
+        best = MAX(best, value);
+    }
+    double share = noise_share(theta);
+    if (from & GP_FROM_NOISE) {
+        double value = improve_with_all(f, climb_from(f, NOISY_START, at, s), at, s);
+        double weight = 1 / (1 + search_exp(MIN(700, MAX(-700, best - value))));
+        if (value > best)
+            memcpy(theta, at, sizeof at);
+        share = weight * noise_share(at) + (1 - weight) * share;
+    }
+    return share;
 }

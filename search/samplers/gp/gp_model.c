@@ -1,9 +1,9 @@
-/* gp_model.c - the kernel and the posterior. A suggestion computes about a thousand rows of
- * covariances, so exp is written here without the divisions of exact_math.h, and the loops run
- * along points, for the vectoriser (base/simd.h). Sums keep one fixed order, so a seed gives the
- * same bits on every machine. */
+/* gp_model.c - rows of covariances, the factor, and the posterior. The loops run along points, for
+ * the vectoriser (base/simd.h). Sums keep one fixed order, so a seed gives the same bits on every
+ * machine. */
 #include "search/samplers/gp/gp_model.h"
 
+#include "search/samplers/gp/gp_matern.h"
 #include "search/samplers/gp/linalg.h"
 #include "search/space/exact_math.h"
 
@@ -15,18 +15,17 @@
 #include <stdint.h>
 #include <string.h>
 
-static const double SQRT_5 = 0x1.1e3779b97f4a8p+1;
 /* Smallest pivot and smallest predicted variance, as a share of the signal variance. Two points may
  * be equal; without it the factor would divide by 0. */
 static const double JITTER = 1e-8;
 
 void gp_points_init(struct gp_points *p, int d, int cap)
 {
-    CHECK(d >= 0 && d <= GP_MAX_DIMS && cap % 4 == 0);
+    CHECK(d >= 0 && d <= GP_MAX_DIMS && cap % 8 == 0);
     *p = (struct gp_points){ .d = d, .cap = cap };
     for (int k = 0; k < d; k++)
         p->length[k] = gp_length_prior(d, false);
-    p->x = mem_array((size_t)d * (size_t)cap, sizeof *p->x);
+    p->x = mem_zalloc(((size_t)d * (size_t)cap + 1) * sizeof *p->x);
     p->share = mem_array((size_t)cap, sizeof *p->share);
 }
 
@@ -61,37 +60,6 @@ SIMD_BODY void hamming_add(double *restrict r2, const double *restrict x, double
         r2[i] += x[i] != at ? weight : 0;
 }
 
-/* exp(-x) for 0 <= x < 1e9, with a relative error below 1e-13: the Taylor series of exp(r) by Horner's
- * rule, times 2^-k, which is put together from its bits. */
-SIMD_BODY double exp_minus(double x)
-{
-    static const double c[] = { 1.0 / 479001600,
-                                1.0 / 39916800,
-                                1.0 / 3628800,
-                                1.0 / 362880,
-                                1.0 / 40320,
-                                1.0 / 5040,
-                                1.0 / 720,
-                                1.0 / 120,
-                                1.0 / 24,
-                                1.0 / 6,
-                                0.5,
-                                1,
-                                1 };
-    double k = (double)(int)(x * 0x1.71547652b82fep+0 + 0.5);
-    double r = k * 0x1.62e42fefa38p-1 - x + k * 0x1.ef35793c7673p-45, sum = c[0];
-    for (size_t i = 1; i < ARRAY_LEN(c); i++)
-        sum = sum * r + c[i];
-    /* From 700 on the result is 0. A condition would keep loops from being vectorised, so the sign of
-     * the difference masks the bits. */
-    double beyond = x - 700, scale = 0;
-    int64_t sign = 0;
-    memcpy(&sign, &beyond, sizeof sign);
-    uint64_t bits = (uint64_t)(1023 - (int)k) << 52 & (uint64_t)(sign >> 63);
-    memcpy(&scale, &bits, sizeof scale);
-    return sum * scale;
-}
-
 void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
 {
     g->signal = search_exp(theta[GP_SIGNAL]);
@@ -100,8 +68,6 @@ void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
         g->weight[k] = search_exp(-2 * theta[GP_SCALE + k]);
 }
 
-/* Matern 5/2: k = signal (1 + s + s^2 / 3) exp(-s) with s = sqrt(5) r, so dk/d(r^2) = -5/6 signal
- * (1 + s) exp(-s). */
 SIMD_BODY void gp_covariance_body(const struct gp_points *p, const struct gp_kernel *g,
                                   const double *x, int n, double *restrict k,
                                   double *restrict slope)
@@ -115,15 +81,10 @@ SIMD_BODY void gp_covariance_body(const struct gp_points *p, const struct gp_ker
         else
             distance_add(k, p->x + (size_t)j * (size_t)p->cap, x[j], g->weight[j], n);
     }
-    for (int i = 0; slope && i < n; i++) {
-        double r = sqrt(k[i]) * SQRT_5, e = signal * exp_minus(r);
-        k[i] = (1 + r + r * r / 3) * e;
-        slope[i] = -5.0 / 6 * (1 + r) * e;
-    }
-    for (int i = 0; !slope && i < n; i++) {
-        double r = sqrt(k[i]) * SQRT_5, e = signal * exp_minus(r);
-        k[i] = (1 + r + r * r / 3) * e;
-    }
+    for (int i = 0; slope && i < n; i++)
+        k[i] = gp_matern_slope(k[i], signal, &slope[i]);
+    for (int i = 0; !slope && i < n; i++)
+        k[i] = gp_matern(k[i], signal);
 }
 
 SIMD_KERNEL(gp_covariance,
@@ -153,7 +114,6 @@ void gp_model_fini(struct gp_model *m)
 void gp_model_clear(struct gp_model *m, const double *theta)
 {
     gp_model_cut(m, 0);
-    m->share_most = 0;
     gp_kernel_set(&m->kernel, m->points.d, theta);
 }
 
@@ -184,10 +144,8 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
         gp_points_get(&m->points, i, x);
         gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
         row[i] = signal; /* a believed value has no noise */
-        if (i < n_targets) {
+        if (i < n_targets)
             row[i] += m->kernel.noise * m->points.share[i];
-            m->share_most = MAX(m->share_most, m->points.share[i]);
-        }
         la_cholesky_row(m->chol, cap, i, JITTER * signal);
     }
     if (!is_told) {
@@ -205,43 +163,12 @@ double gp_mean(struct gp_model *m, const double *x)
     return la_dot(m->row, m->weight, m->n_targets);
 }
 
-double gp_deviation(struct gp_model *m, int from, int rows)
-{
-    double signal = m->kernel.signal;
-
-    la_solve_lower(m->chol, m->points.cap, from, rows, m->row);
-    double rest = signal - la_dot(m->row, m->row, rows);
-    return sqrt(rest > JITTER * signal ? rest : JITTER * signal);
-}
-
-/* The largest of n values, by eight maxima side by side. */
-SIMD_BODY void largest_body(const double *restrict k, int n, double *most)
-{
-    double part[8] = { 0 };
-    int i = 0;
-
-    for (; i + 8 <= n; i += 8)
-        for (int j = 0; j < 8; j++)
-            part[j] = k[i + j] > part[j] ? k[i + j] : part[j];
-    for (; i < n; i++)
-        part[0] = k[i] > part[0] ? k[i] : part[0];
-    for (int j = 1; j < 8; j++)
-        part[0] = part[j] > part[0] ? part[j] : part[0];
-    *most = part[0];
-}
-
-SIMD_KERNEL_STATIC(largest, (const double *k, int n, double *most), (k, n, most))
-
-double gp_deviation_bound(const struct gp_model *m)
-{
-    double signal = m->kernel.signal, k = 0, most = signal + m->kernel.noise * m->share_most;
-
-    largest(m->row, m->n_rows, &k);
-    return sqrt(signal - k * k / most);
-}
-
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd)
 {
+    double least = JITTER * m->kernel.signal;
+
     *mean = gp_mean(m, x);
-    *sd = gp_deviation(m, 0, m->n_rows);
+    la_solve_lower(m->chol, m->points.cap, 0, m->n_rows, m->row);
+    double rest = m->kernel.signal - la_dot(m->row, m->row, m->n_rows);
+    *sd = sqrt(rest > least ? rest : least);
 }

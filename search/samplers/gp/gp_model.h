@@ -27,7 +27,7 @@ enum {
 };
 
 struct gp_points {
-    int n, d, cap; /* cap: room for points, a multiple of 4 */
+    int n, d, cap; /* cap: room for points, a multiple of 8 */
     bool is_choice[GP_MAX_DIMS];
     double length[GP_MAX_DIMS]; /* prior median of each length scale, as a logarithm */
     double *x;                  /* dimension by dimension: x[k * cap + i] */
@@ -54,13 +54,12 @@ void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const d
 struct gp_model {
     struct gp_points points;
     struct gp_kernel kernel;
-    int n_targets;     /* -1: not told yet */
-    int n_rows;        /* points that are factored so far, at most points.n */
-    double *chol;      /* cap x cap */
-    double *alpha;     /* L^-1 of the targets */
-    double *weight;    /* K^-1 of the targets */
-    double *row;       /* scratch, cap */
-    double share_most; /* not below the largest share of a point with a target */
+    int n_targets;  /* -1: not told yet */
+    int n_rows;     /* points that are factored so far, at most points.n */
+    double *chol;   /* cap x cap */
+    double *alpha;  /* L^-1 of the targets */
+    double *weight; /* K^-1 of the targets */
+    double *row;    /* scratch, cap */
 };
 void gp_model_init(struct gp_model *m, int d, int cap);
 void gp_model_fini(struct gp_model *m);
@@ -74,19 +73,12 @@ void gp_model_clear(struct gp_model *m, const double *theta);
 void gp_model_cut(struct gp_model *m, int n);
 /* Mean and standard deviation of the function without noise at x. */
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd);
-/* The same in steps, because the mean costs n operations and the deviation n^2 / 2. gp_mean comes
- * first. Then gp_deviation takes the first `rows` points into account, rising from call to call: it
- * falls with every point, so a caller can stop as soon as it is too small. */
-double gp_mean(struct gp_model *m, const double *x);
-double gp_deviation(struct gp_model *m, int from, int rows);
-/* After gp_mean and before gp_deviation: a deviation that is not below the true one, from the one
- * point that is closest. */
-double gp_deviation_bound(const struct gp_model *m);
+double gp_mean(struct gp_model *m, const double *x); /* the mean alone */
 
-/* gp_fit.c: room for fits of up to cap points. */
+/* gp_fit.c: room for fits of up to cap points, a multiple of 8. */
 struct gp_scratch {
     int cap;
-    double *chol, *inverse, *work, *slope;
+    double *chol, *inverse, *work, *slope, *beta;
 };
 void gp_scratch_init(struct gp_scratch *s, int cap);
 void gp_scratch_fini(struct gp_scratch *s);
@@ -106,11 +98,18 @@ enum gp_starts { GP_FROM_LAST = 1, GP_FROM_SCALES = 2, GP_FROM_NOISE = 4 };
  * the results are structure of short scales and one where they are noise (Rasmussen and Williams
  * 2006, figure 5.5), and no climb leads from the one to the other.
  *
+ * Climbs from far take many steps and use a part of the results, `few`. The best of them and the one
+ * from noise are then improved with all.
+ *
  * Returns the share of noise in the variance of the results. Between the two explanations it is
  * weighted by their likelihoods, so that with few results, which can be taken for either, it is
  * neither near 0 nor near 1. */
-double gp_search(const struct gp_points *p, const double *targets, enum gp_starts from, int steps,
-                 double *theta, struct gp_scratch *s);
+struct gp_fit {
+    const struct gp_points *all, *few; /* may be the same */
+    const double *targets, *few_targets;
+    int steps;
+};
+double gp_search(const struct gp_fit *f, enum gp_starts from, double *theta, struct gp_scratch *s);
 /* A value for points->length. n_joint: how many dimensions are active together. is_child: the
  * dimension is active only in some branches of the space. */
 double gp_length_prior(int n_joint, bool is_child);

@@ -1,12 +1,10 @@
 /* gp_pick.c - maximises the log expected improvement without gradients, so choices, steps and
- * conditions are handled like smooth ranges. One half of the budget looks around: a third of it at
- * random, the rest by changing some parameters of the best trials by amounts of several sizes. The
- * other half climbs from the LEADERS best points found. Each step keeps the best of a few
- * neighbours, and the size of the steps shrinks as it goes. */
+ * conditions are handled like smooth ranges. A round makes GP_LANES candidates: a share looks around,
+ * at random or near the best trials, the rest are neighbours of the LEADERS best candidates, at
+ * distances of several sizes. */
 #include "search/samplers/gp/gp_pick.h"
 
 #include "search/space/constraint.h"
-#include "search/space/exact_math.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -14,197 +12,69 @@
 #include <math.h>
 #include <string.h>
 
-/* TAG keeps these draws apart from others. TERMS: see quick_log_ei. LEAST, MOST: predictions for one
- * point, where six hundred found no more on grids (docs/measurements/2026-11-27.md). MOST_CHOICE is
- * added for each choice, because no slope leads from one value of a choice to another. Where a
- * number has more than FINE values, as where it is continuous, MOST_FINE climb closer to the top.
- */
-enum {
-    LEADERS = 4,
-    NEIGHBOURS = 4,
-    TAG = 0x6e1,
-    TERMS = 8,
-    LEAST = 60,
-    MOST = 200,
-    MOST_CHOICE = 60,
-    MOST_FINE = 600,
-    FINE = 256,
-    TRIED = 1024
-};
-static const double LOG_SQRT_2PI = 0x1.d67f1c864beb5p-1; /* log(2 pi) / 2 */
+/* TAG keeps these draws apart from others. ROUNDS: of a suggestion; ROUNDS_FINE where a number has more
+ * than FINE values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look
+ * around. TRIES: draws for one candidate that is neither seen nor kept. */
+enum { TAG = 0x6e1, LEADERS = 4, ROUNDS = 1, ROUNDS_FINE = 12, FINE = 256, LOOKING = 5, TRIES = 3 };
 
-struct leader {
-    double score;
-    double *unit, *point;
-};
-struct climb {
+void gp_pool_init(struct gp_pool *p, const struct gp_code *code, int cap)
+{
+    int n = code->space->n;
+
+    *p = (struct gp_pool){ .code = code };
+    for (int b = 0; b < GP_BLOCKS; b++)
+        gp_block_init(&p->kept[b], code->d, n, cap);
+    gp_block_init(&p->fresh, code->d, n, cap);
+    p->unit = mem_array((size_t)n * 2 + 1, sizeof *p->unit);
+    p->point = p->unit + n;
+}
+
+void gp_pool_fini(struct gp_pool *p)
+{
+    for (int b = 0; b < GP_BLOCKS; b++)
+        gp_block_fini(&p->kept[b]);
+    gp_block_fini(&p->fresh);
+    mem_free(p->unit);
+    *p = (struct gp_pool){ 0 };
+}
+
+void gp_pool_cut(struct gp_pool *p, int n)
+{
+    for (int b = 0; b < GP_BLOCKS; b++)
+        gp_block_cut(&p->kept[b], n);
+}
+
+/* ---- making candidates ---- */
+
+struct maker {
     const struct gp_pick *p;
     const struct space *space;
+    struct gp_pool *pool;
     struct rng rng;
-    int left; /* predictions that may still be made */
-    struct leader leaders[LEADERS];
-    int n_leaders;
-    double *unit, *point;  /* scratch */
-    uint64_t tried[TRIED]; /* hashes of the points that were scored; 0 = free */
+    double sizes[GP_MAX_DIMS]; /* number of values of each dimension */
 };
 
-/* A prediction solves a triangular system (n^2 / 2) and computes n covariances of about 3 d + 30
- * operations. At least LEAST predictions are made, whatever they cost. */
-int gp_pick_budget(const struct gp_code *code, const struct gp_model *m, double work)
+/* About standard normal: three uniform draws of 21 bits. */
+static double bell(struct rng *r)
 {
-    int most = MOST;
-    bool is_fine = false;
+    uint64_t bits = rng_u64(r);
+    uint64_t sum = (bits & 0x1fffff) + (bits >> 21 & 0x1fffff) + (bits >> 42 & 0x1fffff);
 
-    double n = m->points.n, each = n * n / 2 + n * (3.0 * m->points.d + 30) + 100;
-    double budget = work / each;
-
-    for (int k = 0; k < code->d; k++) {
-        most += code->is_choice[k] ? MOST_CHOICE : 0;
-        is_fine |= param_size(&code->space->params[code->params[k]]) > FINE;
-    }
-    most = is_fine ? MAX(most, MOST_FINE) : most;
-    return (int)(budget < LEAST ? LEAST : budget > most ? most : budget);
+    return ((double)sum + 1.5) * 0x1p-20 - 3;
 }
 
-/* The logarithm of the expected improvement over 0 of a normal variable, to about 1e-3: all that a
- * comparison of points needs, at a fifth of what normal_log_ei costs. The terms of its continued
- * fraction beyond TERMS are replaced by f of f = TERMS / (x + f), which they are close to. */
-static double quick_log_ei(double mean, double sd)
-{
-    double z = mean / sd, x = fabs(z), c = 0.5 * (sqrt(x * x + 4 * TERMS - 2) - x);
-
-    for (int k = TERMS - 1; k >= 1; k--)
-        c = k / (x + c);
-    double share = c / (x + c) * sd;
-    if (z <= 0)
-        return search_log(share) - 0.5 * x * x - LOG_SQRT_2PI;
-    return search_log(mean + share * search_exp(-0.5 * x * x - LOG_SQRT_2PI));
-}
-
-/* The log expected improvement where the model has this mean and deviation. Where results are noisy,
- * what can improve is the model's mean after one more result there, not the function: a result moves
- * the mean by less than the deviation, s^2 / sqrt(s^2 + noise) (Picheny, Ginsbourger, Richet and
- * Caplin, Technometrics 2013: the expected quantile improvement, equations 10-13, of the quantile
- * 1/2). So a place far from all trials is worth less the more noise there is. */
-static double log_ei(const struct climb *c, double mean, double sd)
-{
-    double variance = sd * sd;
-
-    if (c->p->is_noisy)
-        sd = variance / sqrt(variance + c->p->model->kernel.noise);
-    return quick_log_ei(mean - c->p->best, sd);
-}
-
-/* The log expected improvement at x, or -INFINITY if it is not above `least`. It rises with the
- * deviation, and the deviation falls with every trial taken into account, so most points are given
- * up after an eighth of the work. */
-static double score_at(const struct climb *c, const double *x, double least)
-{
-    struct gp_model *m = c->p->model;
-    double mean = gp_mean(m, x);
-    const int stops[] = { m->n_rows * 3 / 8, m->n_rows * 5 / 8, m->n_rows };
-    int from = 0;
-
-    if (!(log_ei(c, mean, gp_deviation_bound(m)) > least))
-        return -INFINITY;
-
-    for (size_t i = 0; i < ARRAY_LEN(stops); i++) {
-        double value = log_ei(c, mean, gp_deviation(m, from, stops[i]));
-        if (!(value > least))
-            return -INFINITY;
-        if (stops[i] == m->n_rows)
-            return value;
-        from = stops[i];
-    }
-    return -INFINITY;
-}
-
-/* Whether the point with this hash was met before; remembers it. */
-static bool was_tried(struct climb *c, uint64_t hash)
-{
-    size_t at = hash % TRIED;
-
-    for (int k = 0; k < 8; k++, at = (at + 1) % TRIED) {
-        if (c->tried[at] == hash)
-            return true;
-        if (c->tried[at] == 0) {
-            c->tried[at] = hash;
-            return false;
-        }
-    }
-    return false;
-}
-
-/* The log expected improvement at c->unit; its point goes to c->point. -INFINITY if it is not above
- * `least`, or if the point was proposed before. */
-static double score(struct climb *c, double least)
-{
-    double x[GP_MAX_DIMS];
-
-    space_from_unit(c->space, c->unit, c->point);
-    c->left--;
-    if (!space_holds(c->space, c->point))
-        return -INFINITY;
-    for (int i = 0; i < c->space->n; i++) {
-        if (c->space->params[i].axis == AXIS_FREE && !isnan(c->point[i]))
-            c->point[i] = c->space->params[i].def;
-    }
-    uint64_t hash = space_hash(c->space, c->point);
-    if (was_tried(c, hash) || hash_set_has(c->p->seen, hash))
-        return -INFINITY;
-    gp_code_of(c->p->code, c->point, x);
-    return score_at(c, x, least);
-}
-
-static void leader_set(struct climb *c, struct leader *l, double value)
-{
-    size_t size = (size_t)c->space->n * sizeof *l->unit;
-
-    l->score = value;
-    memcpy(l->unit, c->unit, size);
-    memcpy(l->point, c->point, size);
-}
-
-/* Puts the point at c->unit among the leaders if it is one of the best, each only once, best
- * first. */
-static void consider(struct climb *c)
-{
-    int at = c->n_leaders;
-    double value = score(c, at < LEADERS ? -INFINITY : c->leaders[at - 1].score);
-
-    if (value == -INFINITY)
-        return;
-    for (int i = 0; i < c->n_leaders; i++) {
-        if (space_points_equal(c->space, c->leaders[i].point, c->point))
-            return;
-    }
-    while (at > 0 && value > c->leaders[at - 1].score)
-        at--;
-    int last = c->n_leaders < LEADERS ? c->n_leaders++ : LEADERS - 1;
-    struct leader freed = c->leaders[last];
-    memmove(c->leaders + at + 1, c->leaders + at, (size_t)(last - at) * sizeof *c->leaders);
-    c->leaders[at] = freed;
-    leader_set(c, &c->leaders[at], value);
-}
-
-static void random_unit(struct climb *c)
-{
-    for (int i = 0; i < c->space->n; i++)
-        c->unit[i] = rng_unit(&c->rng);
-}
-
-/* Moves parameter i by about `size` in the unit cube, at least to the next cell. A category changes
+/* Moves dimension k by about `size` in the unit cube, at least to the next cell. A category changes
  * to another one. */
-static void move(struct climb *c, int i, double size)
+static void move(struct maker *m, int k, double size)
 {
-    const struct param *p = &c->space->params[i];
-    double cells = param_size(p), u = isnan(c->unit[i]) ? rng_unit(&c->rng) : c->unit[i];
-    double step = size * rng_normal(&c->rng);
+    const struct gp_code *code = m->pool->code;
+    double cells = m->sizes[k], *unit = &m->pool->unit[code->params[k]], u = *unit;
 
-    if (p->kind == PARAM_CATEGORICAL) {
-        u += (1 + rng_below(&c->rng, (uint32_t)cells - 1)) / cells;
+    if (code->is_choice[k]) {
+        u += (1 + rng_below(&m->rng, (uint32_t)cells - 1)) / cells;
         u = u >= 1 ? u - 1 : u;
     } else {
+        double step = size * bell(&m->rng);
         if (fabs(step) * cells < 1)
             step = (step < 0 ? -1 : 1) / cells;
         u += step;
@@ -212,107 +82,247 @@ static void move(struct climb *c, int i, double size)
             u = u < 0 ? -u : 2 - u;
         u = u < 0 ? 0 : u >= 1 ? 0x1.fffffffffffffp-1 : u;
     }
-    c->unit[i] = u;
+    *unit = u;
 }
 
-/* Changes one parameter for certain, and each one with probability 1/d, so one more on average. */
-static void mutate(struct climb *c, const double *from, double size)
+/* Changes one dimension for certain, and one more with a chance of a half, again and again. Parameters
+ * that were inactive are drawn at random. */
+static void mutate(struct maker *m, const double *from, double size)
 {
-    const struct gp_code *code = c->p->code;
-    int sure = (int)rng_below(&c->rng, (uint32_t)code->d);
+    uint32_t d = (uint32_t)m->pool->code->d, coins = rng_u32(&m->rng);
 
-    for (int i = 0; i < c->space->n; i++) /* parameters that were inactive are drawn at random */
-        c->unit[i] = isnan(from[i]) ? rng_unit(&c->rng) : from[i];
-    for (int k = 0; k < code->d; k++) {
-        bool also = rng_unit(&c->rng) * code->d < 1;
-        if (k == sure || also)
-            move(c, code->params[k], size);
+    for (int i = 0; i < m->space->n; i++)
+        m->pool->unit[i] = isnan(from[i]) ? rng_unit(&m->rng) : from[i];
+    do {
+        move(m, (int)rng_below(&m->rng, d), size);
+        coins >>= 1;
+    } while (coins & 1);
+}
+
+static void random_unit(struct maker *m)
+{
+    for (int i = 0; i < m->space->n; i++)
+        m->pool->unit[i] = rng_unit(&m->rng);
+}
+
+static bool is_held(const struct gp_block *b, uint64_t hash)
+{
+    bool is_found = false;
+
+    for (int l = 0; l < GP_LANES; l++)
+        is_found |= b->hash[l] == hash;
+    return is_found;
+}
+
+static bool is_known(const struct maker *m, uint64_t hash)
+{
+    for (int b = 0; b < GP_BLOCKS; b++) {
+        if (is_held(&m->pool->kept[b], hash))
+            return true;
+    }
+    return is_held(&m->pool->fresh, hash) || hash_set_has(m->p->seen, hash);
+}
+
+static uint64_t hash_of(const struct space *s, const double *point)
+{
+    uint64_t hash = space_hash(s, point);
+
+    return hash ? hash : 1;
+}
+
+/* The point at pool->unit, with free axes at their default, to pool->point. */
+static void to_point(struct gp_pool *pool)
+{
+    const struct space *s = pool->code->space;
+
+    space_from_unit(s, pool->unit, pool->point);
+    for (int i = 0; i < s->n; i++) {
+        if (s->params[i].axis == AXIS_FREE && !isnan(pool->point[i]))
+            pool->point[i] = s->params[i].def;
     }
 }
 
-static void look_around(struct climb *c, int n)
+/* Puts the candidate at pool->unit into the block. False if it is known or not legal. */
+static bool put(struct maker *m, struct gp_block *b, int lane)
+{
+    struct gp_pool *pool = m->pool;
+    double x[GP_MAX_DIMS];
+
+    to_point(pool);
+    uint64_t hash = hash_of(m->space, pool->point);
+    if (is_known(m, hash) || !space_holds(m->space, pool->point))
+        return false;
+    gp_code_of(pool->code, pool->point, x);
+    gp_block_put(b, pool->code, lane, x, pool->unit, hash);
+    return true;
+}
+
+/* ---- the candidates that are kept ---- */
+
+struct place {
+    struct gp_block *block;
+    int lane;
+};
+
+static double score_of(struct place at)
+{
+    return at.block->score[at.lane];
+}
+
+/* The `most` best candidates, best first; of equal ones the first. Candidates that were proposed are
+ * dropped. */
+static int leaders_find(const struct gp_pick *p, struct place *out, int most)
+{
+    int n = 0;
+
+    for (int b = 0; b < GP_BLOCKS; b++) {
+        struct gp_block *block = &p->pool->kept[b];
+        for (int l = 0; l < GP_LANES; l++) {
+            double value = block->score[l];
+            if (value == -INFINITY || (n == most && !(value > score_of(out[n - 1]))))
+                continue;
+            if (hash_set_has(p->seen, block->hash[l])) {
+                block->score[l] = -INFINITY;
+                block->hash[l] = 0;
+                continue;
+            }
+            int at = n < most ? n++ : most - 1;
+            for (; at > 0 && value > score_of(out[at - 1]); at--)
+                out[at] = out[at - 1];
+            out[at] = (struct place){ block, l };
+        }
+    }
+    return n;
+}
+
+static int worst_lane(const struct gp_block *b)
+{
+    int worst = 0;
+
+    for (int l = 1; l < GP_LANES; l++)
+        worst = b->score[l] < b->score[worst] ? l : worst;
+    return worst;
+}
+
+/* Each new candidate takes the place of the worst, if it is better. */
+static void take_in(struct gp_pool *pool)
+{
+    struct place worst[GP_BLOCKS];
+    int n = pool->code->space->n;
+
+    for (int b = 0; b < GP_BLOCKS; b++)
+        worst[b] = (struct place){ &pool->kept[b], worst_lane(&pool->kept[b]) };
+    for (int l = 0; l < GP_LANES; l++) {
+        struct place *at = &worst[0];
+        for (int b = 1; b < GP_BLOCKS; b++)
+            at = score_of(worst[b]) < score_of(*at) ? &worst[b] : at;
+        if (pool->fresh.score[l] > score_of(*at)) {
+            gp_block_copy(at->block, at->lane, &pool->fresh, l, pool->code->d, n);
+            at->lane = worst_lane(at->block);
+        }
+    }
+}
+
+/* ---- rounds ---- */
+
+static void make_one(struct maker *m, const struct place *leaders, int n_leaders, bool is_looking)
 {
     static const double sizes[] = { 0.3, 0.1, 0.03, 0.01 };
+    const struct gp_pick *p = m->p;
+    size_t n = (size_t)m->space->n;
+    double size = sizes[rng_u32(&m->rng) % ARRAY_LEN(sizes)];
+
+    if (!is_looking && n_leaders > 0) {
+        struct place at = leaders[rng_below(&m->rng, (uint32_t)n_leaders)];
+        mutate(m, at.block->units + (size_t)at.lane * n, size);
+    } else if (p->n_elites > 0 && rng_below(&m->rng, 3) > 0) {
+        mutate(m, p->elites[rng_below(&m->rng, (uint32_t)p->n_elites)], size);
+    } else {
+        random_unit(m);
+    }
+}
+
+/* Fills a block with new candidates. */
+static void block_make(struct maker *m, struct gp_block *b, const struct place *leaders,
+                       int n_leaders)
+{
+    memset(b->hash, 0, sizeof b->hash);
+    b->rows = 0;
+    for (int l = 0; l < GP_LANES; l++) {
+        for (int t = 0; t < TRIES; t++) {
+            make_one(m, leaders, n_leaders, l < LOOKING);
+            if (put(m, b, l))
+                break;
+        }
+    }
+}
+
+static void whole_make(struct maker *m)
+{
+    struct gp_pool *pool = m->pool;
+    int n = (int)space_search_size(m->space);
 
     for (int i = 0; i < n; i++) {
-        if (i % 3 == 0 || c->p->n_elites == 0) {
-            random_unit(c);
-        } else {
-            const double *from = c->p->elites[rng_below(&c->rng, (uint32_t)c->p->n_elites)];
-            mutate(c, from, sizes[rng_below(&c->rng, ARRAY_LEN(sizes))]);
-        }
-        consider(c);
+        space_at(m->space, (uint64_t)i, pool->point);
+        space_to_unit(m->space, pool->point, pool->unit);
+        for (int k = 0; k < m->space->n; k++)
+            pool->unit[k] = isnan(pool->unit[k]) ? 0 : pool->unit[k];
+        (void)put(m, &pool->kept[i / GP_LANES], i % GP_LANES);
     }
 }
 
-/* Climbs from all leaders in turn. The step shrinks by a fifth each round from 0.15 to 0.002, then
- * starts again. */
-static void climb_on(struct climb *c)
+static void pool_start(struct maker *m)
 {
-    double size = 0.15;
+    struct gp_pool *pool = m->pool;
 
-    while (c->left > 0) {
-        for (int l = 0; l < c->n_leaders; l++) {
-            struct leader *leader = &c->leaders[l];
-            for (int k = 0; k < NEIGHBOURS && c->left > 0; k++) {
-                mutate(c, leader->unit, size);
-                double value = score(c, leader->score);
-                if (value > -INFINITY)
-                    leader_set(c, leader, value);
-            }
-        }
-        size = size > 0.002 ? size * 0.8 : 0.15;
+    pool->is_started = true;
+    pool->is_whole = space_search_size(m->space) <= GP_BLOCKS * GP_LANES;
+    if (pool->is_whole) {
+        whole_make(m);
+        return;
     }
+    for (int b = 0; b < GP_BLOCKS; b++)
+        block_make(m, &pool->kept[b], NULL, 0);
 }
 
-/* Tries every point of a small space. */
-static void enumerate(struct climb *c)
+static int rounds_of(struct maker *m)
 {
-    uint64_t n = (uint64_t)space_search_size(c->space);
+    const struct gp_code *code = m->pool->code;
+    bool is_fine = false;
 
-    for (uint64_t i = 0; i < n; i++) {
-        space_at(c->space, i, c->point);
-        space_to_unit(c->space, c->point, c->unit);
-        for (int k = 0; k < c->space->n; k++)
-            c->unit[k] = isnan(c->unit[k]) ? 0 : c->unit[k];
-        consider(c);
+    for (int k = 0; k < code->d; k++) {
+        m->sizes[k] = param_size(&code->space->params[code->params[k]]);
+        is_fine |= m->sizes[k] > FINE;
     }
-}
-
-static void climb_init(struct climb *c, const struct gp_pick *p)
-{
-    size_t n = (size_t)p->code->space->n;
-    double *room = mem_array(n * (2 * LEADERS + 2), sizeof *room);
-
-    *c = (struct climb){ .p = p, .space = p->code->space, .left = p->budget };
-    rng_init(&c->rng, rng_mix(p->seed, TAG), (uint64_t)p->trial);
-    c->unit = room;
-    c->point = room + n;
-    for (int l = 0; l < LEADERS; l++) {
-        c->leaders[l].unit = room + (size_t)(2 * l + 2) * n;
-        c->leaders[l].point = room + (size_t)(2 * l + 3) * n;
-    }
+    return is_fine ? ROUNDS_FINE : ROUNDS;
 }
 
 int gp_pick_point(const struct gp_pick *p, double *point)
 {
-    const struct leader *best = NULL;
-    struct climb c;
+    struct gp_pool *pool = p->pool;
+    struct maker m = { .p = p, .space = pool->code->space, .pool = pool };
+    struct place leaders[LEADERS];
 
-    if (p->code->d == 0)
+    if (pool->code->d == 0)
         return 0;
-    climb_init(&c, p);
-    if (space_search_size(c.space) <= p->budget) {
-        enumerate(&c);
-    } else {
-        look_around(&c, p->budget / 2);
-        if (c.n_leaders > 0)
-            climb_on(&c);
+    int rounds = rounds_of(&m);
+    rng_init(&m.rng, rng_mix(p->seed, TAG), (uint64_t)p->trial);
+    if (!pool->is_started)
+        pool_start(&m);
+    for (int b = 0; b < GP_BLOCKS; b++)
+        gp_block_score(&pool->kept[b], p->model, &p->aim);
+    int n = leaders_find(p, leaders, LEADERS);
+    for (int i = 0; i < rounds && !pool->is_whole; i++) {
+        block_make(&m, &pool->fresh, leaders, n);
+        gp_block_score(&pool->fresh, p->model, &p->aim);
+        take_in(pool);
+        n = leaders_find(p, leaders, LEADERS);
     }
-    for (int l = 0; l < c.n_leaders; l++)
-        best = !best || c.leaders[l].score > best->score ? &c.leaders[l] : best;
-    if (best)
-        memcpy(point, best->point, (size_t)c.space->n * sizeof *point);
-    mem_free(c.unit);
-    return best != NULL;
+    if (n == 0)
+        return 0;
+    memcpy(pool->unit, leaders[0].block->units + (size_t)leaders[0].lane * (size_t)m.space->n,
+           (size_t)m.space->n * sizeof *pool->unit);
+    to_point(pool);
+    memcpy(point, pool->point, (size_t)m.space->n * sizeof *point);
+    return 1;
 }

@@ -1,31 +1,39 @@
 /* gp_pick.h - the point with the largest expected improvement under a Gaussian process, among
- * points that were not proposed before. A small space is tried completely. In a larger one random
- * points and neighbours of the best trials are tried first, then the most promising are improved by
- * hill climbing. Pure; keyed by (seed, trial). */
+ * points that were not proposed before. Candidates are kept from one suggestion to the next
+ * (gp_pool.h), since what the model says of them changes little: each suggestion tries only a few new
+ * ones, most of them neighbours of the best, and they take the places of the worst. A small space is
+ * kept completely. Pure; keyed by (seed, trial) and by the suggestions before. */
 #ifndef SEARCH_SAMPLERS_GP_GP_PICK_H
 #define SEARCH_SAMPLERS_GP_GP_PICK_H
 
-#include "search/samplers/gp/gp_code.h"
+#include "search/samplers/gp/gp_pool.h"
 #include "search/space/hash_set.h"
 
-enum { GP_MAX_ELITES = 8 };
+enum { GP_MAX_ELITES = 8, GP_BLOCKS = 6 };
+
+struct gp_pool {
+    const struct gp_code *code; /* borrowed; NULL: not made yet */
+    struct gp_block kept[GP_BLOCKS], fresh;
+    bool is_started, is_whole; /* whole: every point of the space is in `kept` */
+    double *unit, *point;      /* room for one */
+};
+void gp_pool_init(struct gp_pool *p, const struct gp_code *code, int cap);
+void gp_pool_fini(struct gp_pool *p);
+/* The model's rows from n on have changed. */
+void gp_pool_cut(struct gp_pool *p, int n);
 
 struct gp_pick {
-    const struct gp_code *code;
-    struct gp_model *model;
+    struct gp_pool *pool;
+    const struct gp_model *model;
     const struct hash_set *seen;
-    double best;                         /* to improve on, in units of the targets */
-    bool is_noisy;                       /* the mean is to improve, not the function (gp.c) */
+    struct gp_aim aim;
     const double *elites[GP_MAX_ELITES]; /* the best points, in the unit cube (space_to_unit) */
     int n_elites;
     uint64_t seed;
     int64_t trial;
-    int budget; /* predictions it may make */
 };
 
 /* Returns 1 and the point, or 0 if no unseen point was found. */
 int gp_pick_point(const struct gp_pick *p, double *point);
-/* How many predictions take about `work` multiplications with this model. */
-int gp_pick_budget(const struct gp_code *code, const struct gp_model *m, double work);
 
 #endif

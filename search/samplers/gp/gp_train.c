@@ -5,7 +5,6 @@
 #include "search/space/exact_math.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -134,16 +133,33 @@ static void standardise(struct ranked *r, int n)
         r[i].target = square > 0 ? (r[i].target - mean) / sqrt(square) : 0;
 }
 
-/* Ranks all trials of which something is known, best first, and gives them targets. Returns their
- * number. */
-static int rank_all(const struct history *h, int d, bool is_without_failed, struct ranked *out)
+/* All trials of which something is known, best first. With results at one level alone the history
+ * has them in this order. */
+static int rank_rows(const struct history *h, int below, bool is_without_failed, struct ranked *out)
 {
-    int n = 0, below = level_modelled(h, d), top = 0, failed = 0;
+    int n = 0;
 
+    if (h->n_rankings == 1) {
+        const struct history_ranking *r = &h->rankings[0];
+        for (int i = 0; i < r->n; i++)
+            n += rank_row(h, r->entries[i].row, below, &out[n]) && out[n].tier == 0;
+        for (int i = 0; i < h->failed.n && !is_without_failed; i++)
+            n += rank_row(h, h->failed.rows[i], below, &out[n]);
+        return n;
+    }
     for (int i = 0; i < h->n; i++)
         n += rank_row(h, h->order.rows[i], below, &out[n]) &&
              !(is_without_failed && out[n].tier == 2);
     qsort(out, (size_t)n, sizeof *out, compare);
+    return n;
+}
+
+/* Ranks the trials and gives them targets. Returns their number. */
+static int rank_all(const struct history *h, int d, bool is_without_failed, struct ranked *out)
+{
+    int below = level_modelled(h, d), top = 0, failed = 0;
+    int n = rank_rows(h, below, is_without_failed, out);
+
     while (top < n && out[top].tier == 0)
         top++;
     while (failed < n && out[n - 1 - failed].tier == 2)
@@ -211,6 +227,14 @@ static double noise_share(double error, double typical)
     return MIN(SHARE_MOST, MAX(1 / SHARE_MOST, share));
 }
 
+/* The multiplication and the shift of splitmix64. */
+static uint64_t mixed(uint64_t hash, uint64_t value)
+{
+    uint64_t x = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return (x ^ x >> 31) * UINT64_C(0xBF58476D1CE4E5B9);
+}
+
 void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_without_failed)
 {
     struct ranked *all = mem_array((size_t)h->n, sizeof *all);
@@ -227,7 +251,7 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_w
         if (!is_picked(all, n, i, newest))
             continue;
         memcpy(&bits, &all[i].target, sizeof bits);
-        t->hash = rng_mix(rng_mix(t->hash, (uint64_t)all[i].trial), bits);
+        t->hash = mixed(mixed(t->hash, (uint64_t)all[i].trial), bits);
         t->rows[t->n] = all[i].row;
         t->shares[t->n] = noise_share(all[i].error, typical);
         t->targets[t->n++] = all[i].target;

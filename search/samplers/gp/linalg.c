@@ -12,6 +12,8 @@ typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define QUAD_AT(x) (*(const quad *)(x))
 
+enum { FOUR = 4, EIGHT = 8 };
+
 /* The end of a dot product: adds the products from..n-1 to the first of the four sums of the
  * products before, and those to each other. */
 SIMD_BODY double dot_end(const quad *s, const double *a, const double *b, int from, int n)
@@ -47,26 +49,6 @@ SIMD_BODY void axpy(double *restrict y, double a, const double *restrict x, int 
         *(quad *)(y + i) = QUAD_AT(y + i) + factor * QUAD_AT(x + i);
     for (; i < n; i++)
         y[i] += a * x[i];
-}
-
-/* y += a[0] x0 + a[1] x1 + a[2] x2 + a[3] x3, in this order; x0..x3 are rows of a matrix. One load
- * and one store of y for four products. */
-SIMD_BODY void axpy_four(double *restrict y, const double *a, const double *restrict x,
-                         size_t stride, int n)
-{
-    const double *x1 = x + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-    quad a0 = { a[0], a[0], a[0], a[0] }, a1 = { a[1], a[1], a[1], a[1] };
-    quad a2 = { a[2], a[2], a[2], a[2] }, a3 = { a[3], a[3], a[3], a[3] };
-    int i = 0;
-
-    for (; i + 4 <= n; i += 4) {
-        quad sum = QUAD_AT(y + i) + a0 * QUAD_AT(x + i);
-        sum += a1 * QUAD_AT(x1 + i);
-        sum += a2 * QUAD_AT(x2 + i);
-        *(quad *)(y + i) = sum + a3 * QUAD_AT(x3 + i);
-    }
-    for (; i < n; i++)
-        y[i] = (((y[i] + a[0] * x[i]) + a[1] * x1[i]) + a[2] * x2[i]) + a[3] * x3[i];
 }
 
 /* What is left of v[i] once the whole quads before it are taken away. */
@@ -157,47 +139,160 @@ SIMD_BODY void la_solve_lower_transposed_body(const double *l, int stride, int n
 SIMD_KERNEL(la_solve_lower_transposed, (const double *l, int stride, int n, double *v),
             (l, stride, n, v))
 
-/* m = L^-1, row by row, with zeros above the diagonal. */
-SIMD_BODY void invert_lower(const double *l, size_t width, int n, double *m)
+/* ---- upper factors, in blocks of FOUR rows and EIGHT columns ---- */
+
+/* s[2 r] and s[2 r + 1], the eight columns of row r, less a[k][r] b[k] for k = from..to-1. */
+SIMD_BODY void panel(const double *a, const double *b, size_t stride, int from, int to, quad *s)
 {
-    for (int i = 0; i < n; i++) {
-        const double *row = l + (size_t)i * width;
-        double *out = m + (size_t)i * width, scaled[4];
-        int k = 0;
-        memset(out, 0, (size_t)n * sizeof *out);
-        for (; k + 4 <= i; k += 4) {
-            for (int j = 0; j < 4; j++)
-                scaled[j] = -row[k + j] / row[i];
-            axpy_four(out, scaled, m + (size_t)k * width, width, k + 4);
-        }
-        for (; k < i; k++)
-            axpy(out, -row[k] / row[i], m + (size_t)k * width, k + 1);
-        out[i] = 1 / row[i];
+    quad p0 = s[0], q0 = s[1], p1 = s[2], q1 = s[3], p2 = s[4], q2 = s[5], p3 = s[6], q3 = s[7];
+
+    for (int k = from; k < to; k++) {
+        const double *f = a + (size_t)k * stride;
+        quad x = QUAD_AT(b + (size_t)k * stride), y = QUAD_AT(b + (size_t)k * stride + 4);
+        p0 -= f[0] * x;
+        q0 -= f[0] * y;
+        p1 -= f[1] * x;
+        q1 -= f[1] * y;
+        p2 -= f[2] * x;
+        q2 -= f[2] * y;
+        p3 -= f[3] * x;
+        q3 -= f[3] * y;
+    }
+    s[0] = p0;
+    s[1] = q0;
+    s[2] = p1;
+    s[3] = q1;
+    s[4] = p2;
+    s[5] = q2;
+    s[6] = p3;
+    s[7] = q3;
+}
+
+SIMD_BODY void panel_load(const double *from, size_t stride, quad *s)
+{
+    for (int r = 0; r < FOUR; r++) {
+        s[2 * r] = QUAD_AT(from + (size_t)r * stride);
+        s[2 * r + 1] = QUAD_AT(from + (size_t)r * stride + 4);
     }
 }
 
-/* First m = L^-1, then inverse = m' m as a sum of outer products, the lower triangle only. */
-SIMD_BODY void la_inverse_body(const double *l, int stride, int n, double *m, double *inverse)
+/* Solves with the triangle u[r][q], q >= r, of the four rows, and stores them. */
+SIMD_BODY void panel_store(double u[FOUR][FOUR], const quad *s, double *to, size_t stride)
+{
+    double d0 = 1 / u[0][0], d1 = 1 / u[1][1], d2 = 1 / u[2][2], d3 = 1 / u[3][3];
+
+    for (int h = 0; h < 2; h++) {
+        quad a = s[h] * d0, b = (s[2 + h] - u[0][1] * a) * d1;
+        quad c = (s[4 + h] - u[0][2] * a - u[1][2] * b) * d2;
+        quad d = (s[6 + h] - u[0][3] * a - u[1][3] * b - u[2][3] * c) * d3;
+        *(quad *)(to + 4 * h) = a;
+        *(quad *)(to + stride + 4 * h) = b;
+        *(quad *)(to + 2 * stride + 4 * h) = c;
+        *(quad *)(to + 3 * stride + 4 * h) = d;
+    }
+}
+
+/* The factor of a block of the diagonal whose first column stands at `at` of the eight. */
+SIMD_BODY void corner_factor(const quad *s, int at, double floor, double u[FOUR][FOUR])
+{
+    double a[FOUR][EIGHT];
+
+    memcpy(a, s, sizeof a);
+    for (int r = 0; r < FOUR; r++) {
+        for (int q = 0; q < FOUR; q++) {
+            double sum = a[r][at + q];
+            for (int p = 0; p < r; p++)
+                sum -= u[p][r] * u[p][q];
+            u[r][q] = q < r ? 0 : q > r ? sum / u[r][r] : sqrt(sum > floor ? sum : floor);
+        }
+    }
+}
+
+SIMD_BODY void la_upper_factor_body(double *u, int stride, int n, double floor)
+{
+    size_t width = (size_t)stride;
+    double corner[FOUR][FOUR];
+    quad s[2 * FOUR];
+
+    for (int j = 0; j < n; j += FOUR) {
+        double *rows = u + (size_t)j * width;
+        for (int c = j / EIGHT * EIGHT; c < n; c += EIGHT) {
+            panel_load(rows + c, width, s);
+            panel(u + j, u + c, width, 0, j, s);
+            if (c <= j)
+                corner_factor(s, j - c, floor, corner);
+            panel_store(corner, s, rows + c, width);
+        }
+        for (int r = 0; r < FOUR; r++)
+            memcpy(rows + (size_t)r * width + j, corner[r], sizeof corner[r]);
+    }
+}
+
+SIMD_KERNEL(la_upper_factor, (double *u, int stride, int n, double floor), (u, stride, n, floor))
+
+/* m = U'^-1, with zeros right of the diagonal as far as its block of eight. */
+SIMD_BODY void invert(const double *u, size_t width, int n, double *m)
+{
+    double corner[FOUR][FOUR];
+    quad s[2 * FOUR];
+
+    for (int i = 0; i < n; i += FOUR) {
+        double *rows = m + (size_t)i * width;
+        for (int r = 0; r < FOUR; r++)
+            memcpy(corner[r], u + (size_t)(i + r) * width + i, sizeof corner[r]);
+        for (int c = 0; c < i + FOUR; c += EIGHT) {
+            for (int r = 0; r < FOUR; r++)
+                for (int q = 0; q < EIGHT; q++)
+                    rows[(size_t)r * width + (size_t)(c + q)] = c + q == i + r;
+            panel_load(rows + c, width, s);
+            panel(u + i, m + c, width, c, i, s);
+            panel_store(corner, s, rows + c, width);
+        }
+    }
+}
+
+/* inverse = m' m. */
+SIMD_BODY void la_upper_inverse_body(const double *u, int stride, int n, double *m, double *inverse)
 {
     size_t width = (size_t)stride;
 
-    invert_lower(l, width, n, m);
-    for (int i = 0; i < n; i++) {
-        double *out = inverse + (size_t)i * width, column[4];
-        int k = i;
-        memset(out, 0, (size_t)n * sizeof *out);
-        for (; k + 4 <= n; k += 4) {
-            for (int j = 0; j < 4; j++)
-                column[j] = m[(size_t)(k + j) * width + (size_t)i];
-            axpy_four(out, column, m + (size_t)k * width, width, i + 1);
+    invert(u, width, n, m);
+    for (int i = 0; i < n; i += FOUR) {
+        for (int c = i / EIGHT * EIGHT; c < n; c += EIGHT) {
+            quad s[2 * FOUR] = { 0 };
+            panel(m + i, m + c, width, c < i ? i : c, n, s);
+            for (int r = 0; r < FOUR; r++) {
+                double *out = inverse + (size_t)(i + r) * width + c;
+                *(quad *)out = -s[2 * r];
+                *(quad *)(out + 4) = -s[2 * r + 1];
+            }
         }
-        for (; k < n; k++)
-            axpy(out, m[(size_t)k * width + (size_t)i], m + (size_t)k * width, i + 1);
     }
-    for (int i = 0; i < n; i++)
-        for (int j = i + 1; j < n; j++)
-            inverse[(size_t)i * width + (size_t)j] = inverse[(size_t)j * width + (size_t)i];
 }
 
-SIMD_KERNEL(la_inverse, (const double *l, int stride, int n, double *m, double *inverse),
-            (l, stride, n, m, inverse))
+SIMD_KERNEL(la_upper_inverse, (const double *u, int stride, int n, double *m, double *inverse),
+            (u, stride, n, m, inverse))
+
+SIMD_BODY void la_upper_solve_body(const double *u, int stride, int n, double *v)
+{
+    for (int i = 0; i < n; i++) {
+        const double *row = u + (size_t)i * (size_t)stride;
+        int j = i + 1;
+        v[i] /= row[i];
+        for (; j % 4 != 0; j++)
+            v[j] -= row[j] * v[i];
+        axpy(v + j, -v[i], row + j, n - j);
+    }
+}
+
+SIMD_KERNEL(la_upper_solve, (const double *u, int stride, int n, double *v), (u, stride, n, v))
+
+SIMD_BODY void la_upper_solve_back_body(const double *u, int stride, int n, double *v)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        const double *row = u + (size_t)i * (size_t)stride;
+        v[i] = (v[i] - dot(row + i + 1, v + i + 1, n - i - 1)) / row[i];
+    }
+}
+
+SIMD_KERNEL(la_upper_solve_back, (const double *u, int stride, int n, double *v), (u, stride, n, v))

@@ -17,7 +17,13 @@ void la_cholesky_row(double *l, int stride, int i, double floor);
 void la_solve_lower(const double *l, int stride, int from, int n, double *v);
 /* Solves L' v = b in place. */
 void la_solve_lower_transposed(const double *l, int stride, int n, double *v);
-/* inverse = (L L')^-1, both triangles. m is scratch of n x stride numbers. */
-void la_inverse(const double *l, int stride, int n, double *m, double *inverse);
+/* The other way round, and several times as fast, for a matrix that is factored once and inverted: A =
+ * U' U, where only the upper triangle is read or written, n is a multiple of 8 (fill up with rows of the
+ * unit matrix), and what stands below the diagonal in its block of eight is lost. */
+void la_upper_factor(double *u, int stride, int n, double floor);        /* in place */
+void la_upper_solve(const double *u, int stride, int n, double *v);      /* U' v = b in place */
+void la_upper_solve_back(const double *u, int stride, int n, double *v); /* U v = b in place */
+/* inverse = A^-1, its upper triangle. m is scratch of n x stride numbers. */
+void la_upper_inverse(const double *u, int stride, int n, double *m, double *inverse);
 
 #endif

@@ -1,0 +1,43 @@
+/* gp_pool.h - candidates of a Gaussian process, LANES side by side, and what the model says of each.
+ * A candidate keeps v = L^-1 k, where L is the model's factor and k its covariances with the model's
+ * points. A point more in the model is one more row of v, for the work of one dot product; a candidate
+ * that is kept from one suggestion to the next is nearly free. Mean and variance follow from v: that
+ * targets change every time costs nothing more. Pure. */
+#ifndef SEARCH_SAMPLERS_GP_GP_POOL_H
+#define SEARCH_SAMPLERS_GP_GP_POOL_H
+
+#include "search/samplers/gp/gp_code.h"
+
+#include <stdint.h>
+
+enum { GP_LANES = 16 };
+
+struct gp_block {
+    int rows;                /* of v that are known */
+    double *v;               /* [row][lane] */
+    double *x;               /* [dimension][lane] */
+    double *units;           /* [lane][parameter], in the unit cube */
+    double rest[GP_LANES];   /* the variance that is left: signal - |v|^2 */
+    double score[GP_LANES];  /* log expected improvement; -INFINITY = none here */
+    uint64_t hash[GP_LANES]; /* of the point (space_hash); 0 = none here */
+};
+
+/* What a point must improve. */
+struct gp_aim {
+    double best;   /* in units of the targets */
+    bool is_noisy; /* the mean is to improve, not the function (gp.c) */
+};
+
+void gp_block_init(struct gp_block *b, int d, int n_params, int cap);
+void gp_block_fini(struct gp_block *b);
+void gp_block_put(struct gp_block *b, const struct gp_code *c, int lane, const double *x,
+                  const double *unit, uint64_t hash);
+/* Rows from n on are no longer those of the model. */
+void gp_block_cut(struct gp_block *b, int n);
+/* Adds the rows that the model has more, and sets the scores. */
+void gp_block_score(struct gp_block *b, const struct gp_model *m, const struct gp_aim *aim);
+/* Copies a candidate. Both blocks have the same rows. */
+void gp_block_copy(struct gp_block *to, int lane, const struct gp_block *from, int at, int d,
+                   int n_params);
+
+#endif
