@@ -69,19 +69,16 @@ void gp_scratch_init(struct gp_scratch *s, int cap)
 
     CHECK(cap % EIGHT == 0);
     *s = (struct gp_scratch){ .cap = cap };
-    s->chol = mem_array(square, sizeof *s->chol);
-    s->inverse = mem_array(square, sizeof *s->inverse);
-    s->work = mem_array(square, sizeof *s->work);
-    s->slope = mem_array(square, sizeof *s->slope);
+    s->chol = la_array(4 * square, &s->room);
+    s->inverse = s->chol + square;
+    s->work = s->inverse + square;
+    s->slope = s->work + square;
     s->beta = mem_array((size_t)cap, sizeof *s->beta);
 }
 
 void gp_scratch_fini(struct gp_scratch *s)
 {
-    mem_free(s->chol);
-    mem_free(s->inverse);
-    mem_free(s->work);
-    mem_free(s->slope);
+    mem_free(s->room);
     mem_free(s->beta);
 }
 
@@ -90,19 +87,24 @@ static int whole_blocks(int n)
     return (n + EIGHT - 1) / EIGHT * EIGHT;
 }
 
-/* Adds what one dimension adds to the squared distances of point i from the `length` from `from` on. */
-SIMD_BODY void distance_add(double *restrict r2, const double *restrict x, int i, int from,
-                            int length, double weight, bool is_choice)
+/* Writes the squared distances, in length scales, of point i from EIGHT others that begin at `from`. */
+SIMD_BODY void distances(const struct gp_points *p, const struct gp_kernel *g, int i, int from,
+                         double *restrict out)
 {
-    const double *restrict y = x + from;
-    double at = x[i];
+    double r2[EIGHT] = { 0 };
 
-    if (is_choice)
-        for (int j = 0; j < length; j++)
-            r2[j] += y[j] != at ? weight : 0;
-    else
-        for (int j = 0; j < length; j++)
-            r2[j] += weight * ((y[j] - at) * (y[j] - at));
+    for (int k = 0; k < p->d; k++) {
+        const double *restrict x = p->x + (size_t)k * (size_t)p->cap;
+        const double *restrict y = x + from;
+        double at = x[i], weight = g->weight[k];
+        if (p->is_choice[k])
+            for (int j = 0; j < EIGHT; j++)
+                r2[j] += y[j] != at ? weight : 0;
+        else
+            for (int j = 0; j < EIGHT; j++)
+                r2[j] += weight * ((y[j] - at) * (y[j] - at));
+    }
+    memcpy(out, r2, sizeof r2);
 }
 
 /* Fills the upper triangles of chol and slope, from each row's block of EIGHT on. Rows and columns
@@ -116,10 +118,8 @@ SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g,
         int from = i / EIGHT * EIGHT, length = whole - from;
         size_t at = (size_t)i * (size_t)s->cap + (size_t)from;
         double *restrict row = s->chol + at, *restrict slope = s->slope + at;
-        memset(row, 0, (size_t)length * sizeof *row);
-        for (int k = 0; k < p->d && i < n; k++)
-            distance_add(row, p->x + (size_t)k * (size_t)p->cap, i, from, length, g->weight[k],
-                         p->is_choice[k]);
+        for (int j = 0; j < length && i < n; j += EIGHT)
+            distances(p, g, i, from + j, row + j);
         for (int j = 0; j < length; j++)
             row[j] = gp_matern_slope(row[j], g->signal, &slope[j]);
         for (int j = i < n ? n - from : 0; j < length; j++)

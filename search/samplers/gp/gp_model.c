@@ -96,7 +96,7 @@ void gp_model_init(struct gp_model *m, int d, int cap)
 {
     *m = (struct gp_model){ 0 };
     gp_points_init(&m->points, d, cap);
-    m->chol = mem_array((size_t)cap * (size_t)cap, sizeof *m->chol);
+    m->chol = la_array((size_t)cap * (size_t)cap, &m->room);
     m->alpha = mem_array((size_t)cap, sizeof *m->alpha);
     m->weight = mem_array((size_t)cap, sizeof *m->weight);
     m->row = mem_array((size_t)cap, sizeof *m->row);
@@ -105,7 +105,7 @@ void gp_model_init(struct gp_model *m, int d, int cap)
 void gp_model_fini(struct gp_model *m)
 {
     gp_points_fini(&m->points);
-    mem_free(m->chol);
+    mem_free(m->room);
     mem_free(m->alpha);
     mem_free(m->weight);
     mem_free(m->row);

@@ -56,6 +56,7 @@ struct gp_model {
     struct gp_kernel kernel;
     int n_targets;  /* -1: not told yet */
     int n_rows;     /* points that are factored so far, at most points.n */
+    double *room;   /* that chol is in */
     double *chol;   /* cap x cap */
     double *alpha;  /* L^-1 of the targets */
     double *weight; /* K^-1 of the targets */
@@ -78,7 +79,7 @@ double gp_mean(struct gp_model *m, const double *x); /* the mean alone */
 /* gp_fit.c: room for fits of up to cap points, a multiple of 8. */
 struct gp_scratch {
     int cap;
-    double *chol, *inverse, *work, *slope, *beta;
+    double *room, *chol, *inverse, *work, *slope, *beta;
 };
 void gp_scratch_init(struct gp_scratch *s, int cap);
 void gp_scratch_fini(struct gp_scratch *s);

@@ -12,10 +12,20 @@
 #include <math.h>
 #include <string.h>
 
-/* TAG keeps these draws apart from others. ROUNDS: of a suggestion; ROUNDS_FINE where a number has more
- * than FINE values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look
- * around. TRIES: draws for one candidate that is neither seen nor kept. */
-enum { TAG = 0x6e1, LEADERS = 4, ROUNDS = 1, ROUNDS_FINE = 12, FINE = 256, LOOKING = 5, TRIES = 3 };
+/* TAG keeps these draws apart from others. ROUNDS: of a suggestion, one less for each FEWER points of
+ * the model, as each result changes less and costs more; ROUNDS_FINE where a number has more than FINE
+ * values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look around. TRIES:
+ * draws for one candidate that is neither seen nor kept. */
+enum {
+    TAG = 0x6e1,
+    LEADERS = 4,
+    ROUNDS = 3,
+    FEWER = 48,
+    ROUNDS_FINE = 12,
+    FINE = 256,
+    LOOKING = 5,
+    TRIES = 3
+};
 
 void gp_pool_init(struct gp_pool *p, const struct gp_code *code, int cap)
 {
@@ -294,7 +304,7 @@ static int rounds_of(struct maker *m)
         m->sizes[k] = param_size(&code->space->params[code->params[k]]);
         is_fine |= m->sizes[k] > FINE;
     }
-    return is_fine ? ROUNDS_FINE : ROUNDS;
+    return is_fine ? ROUNDS_FINE : MAX(1, ROUNDS - m->p->model->points.n / FEWER);
 }
 
 int gp_pick_point(const struct gp_pick *p, double *point)

@@ -3,6 +3,7 @@
 #include "search/samplers/gp/gp_pool.h"
 
 #include "search/samplers/gp/gp_matern.h"
+#include "search/samplers/gp/linalg.h"
 
 #include "base/mem.h"
 #include "base/simd.h"
@@ -23,14 +24,14 @@ typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 void gp_block_init(struct gp_block *b, int d, int n_params, int cap)
 {
     *b = (struct gp_block){ 0 };
-    b->v = mem_array((size_t)cap * GP_LANES, sizeof *b->v);
+    b->v = la_array((size_t)cap * GP_LANES, &b->room);
     b->x = mem_zalloc(((size_t)d * GP_LANES + 1) * sizeof *b->x);
     b->units = mem_array((size_t)n_params * GP_LANES + 1, sizeof *b->units);
 }
 
 void gp_block_fini(struct gp_block *b)
 {
-    mem_free(b->v);
+    mem_free(b->room);
     mem_free(b->x);
     mem_free(b->units);
     *b = (struct gp_block){ 0 };

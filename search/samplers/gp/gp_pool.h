@@ -14,6 +14,7 @@ enum { GP_LANES = 16 };
 
 struct gp_block {
     int rows;                /* of v that are known */
+    double *room;            /* that v is in */
     double *v;               /* [row][lane] */
     double *x;               /* [dimension][lane] */
     double *units;           /* [lane][parameter], in the unit cube */

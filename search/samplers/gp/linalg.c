@@ -3,16 +3,25 @@
  * register where the processor has it (base/simd.h), without changing the order of a sum. */
 #include "search/samplers/gp/linalg.h"
 
+#include "base/mem.h"
 #include "base/simd.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define QUAD_AT(x) (*(const quad *)(x))
 
-enum { FOUR = 4, EIGHT = 8 };
+enum { FOUR = 4, EIGHT = 8, LINE = 64 /* bytes of a cache line */ };
+
+double *la_array(size_t n, double **room)
+{
+    *room = mem_array(n + LINE / sizeof **room, sizeof **room);
+    size_t beyond = (size_t)((uintptr_t)*room % LINE);
+    return *room + (beyond > 0 ? (LINE - beyond) / sizeof **room : 0);
+}
 
 /* The end of a dot product: adds the products from..n-1 to the first of the four sums of the
  * products before, and those to each other. */

@@ -7,6 +7,12 @@
 #ifndef SEARCH_SAMPLERS_GP_LINALG_H
 #define SEARCH_SAMPLERS_GP_LINALG_H
 
+#include <stddef.h>
+
+/* Room for n numbers that starts at a cache line, in `room`, which is what must be freed: vectors that
+ * cross lines take twice as long to load. */
+double *la_array(size_t n, double **room);
+
 double la_dot(const double *a, const double *b, int n);
 
 /* Row i of the Cholesky factor, in place. Rows 0..i-1 of l are factored, and row i holds the
