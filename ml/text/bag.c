@@ -96,8 +96,12 @@ int bag_fit(const struct words_rule *rule, const struct texts *from, const struc
 
     CHECK(most <= BAG_MOST_KEPT);
     *out = (struct bag){ .rule = *rule };
-    if (bag_count(rule, from, texts, n, &counts, err) < 0)
+    if (rule->spelling && bag_spelling(from, texts, n, &out->spelling, err) < 0)
         return -1;
+    if (bag_count(out, from, texts, n, &counts, err) < 0) {
+        bag_fini(out);
+        return -1;
+    }
     for (int64_t t = 0; t < n; t++)
         total += texts[t].rows;
     out->bucket = mem_array((size_t)most, sizeof *out->bucket);
@@ -116,6 +120,7 @@ void bag_fini(struct bag *b)
     mem_free(b->idf);
     mem_try_free(b->slot);
     mem_try_free(b->slot_at);
+    spelling_fini(&b->spelling);
     *b = (struct bag){ 0 };
 }
 
@@ -153,10 +158,15 @@ static int grams_find(struct bag_room *r, const struct lexicon *l)
 static int places_find(struct bag_room *r)
 {
     const struct lexicon *l = r->from->read;
+    const struct bag *b = r->bag;
 
+    r->hash = b->rule.spelling ? spelling_all(&b->spelling, l, NULL) : NULL;
+    if (b->rule.spelling && !r->hash)
+        return -1;
+    const uint32_t *hash = r->hash ? r->hash : l->hash;
     r->word = mem_try_alloc(((size_t)l->n_words + 1) * sizeof *r->word);
     for (uint32_t w = 0; w < l->n_words && r->word; w++)
-        r->word[w] = place_of(r->bag, bag_bucket(words_single(l->hash[w]), false));
+        r->word[w] = place_of(b, bag_bucket(words_single(hash[w]), false));
     return r->word && (!r->bag->rule.letters || grams_find(r, l) == 0) ? 0 : -1;
 }
 
@@ -182,6 +192,7 @@ void bag_room_fini(struct bag_room *r)
     mem_try_free(r->word);
     mem_try_free(r->gram);
     mem_try_free(r->gram_at);
+    mem_try_free(r->hash);
     *r = (struct bag_room){ 0 };
 }
 
@@ -223,14 +234,15 @@ static inline void place_count(struct bag_room *r, uint16_t at)
 static void read_again(struct bag_room *r, int level)
 {
     const struct lexicon *l = r->from->read;
+    const uint32_t *hash = r->hash ? r->hash : l->hash;
     int64_t first = l->start[level], end = l->start[level + 1];
 
     for (int64_t at = first; at < end; at++) {
         place_count(r, r->word[l->word[at]]);
         if (r->bag->rule.pairs && at > first)
-            place_count(r, place_of(r->bag, bag_bucket(words_pair(l->hash[l->word[at - 1]],
-                                                                  l->hash[l->word[at]]),
-                                                       false)));
+            place_count(
+                r, place_of(r->bag, bag_bucket(words_pair(hash[l->word[at - 1]], hash[l->word[at]]),
+                                               false)));
     }
     for (int64_t at = first; at < end && r->gram; at++) {
         uint32_t w = l->word[at];
@@ -241,9 +253,11 @@ static void read_again(struct bag_room *r, int level)
 
 static void read_anew(struct bag_room *r, const char *text)
 {
-    words_read(&r->bag->rule, text, strlen(text), &r->words);
+    const struct bag *b = r->bag;
+
+    bag_words(b, text, &r->words);
     for (int i = 0; i < r->words.n; i++)
-        place_count(r, place_of(r->bag, bag_bucket(r->words.hash[i], i >= r->words.n_words)));
+        place_count(r, place_of(b, bag_bucket(r->words.hash[i], i >= r->words.n_words)));
 }
 
 void bag_read(struct bag_room *r, int level)
@@ -276,16 +290,17 @@ void bag_read(struct bag_room *r, int level)
 
 int bag_save(const struct bag *b, struct buf *out, struct err *err)
 {
-    if (buf_put_str(out, b->rule.sep, err) < 0 ||
-        buf_put_u8(out, (uint8_t)(b->rule.letters + 2 * b->rule.pairs + 4 * b->rule.presence),
-                   err) < 0 ||
-        buf_put_u32(out, b->rule.seed, err) < 0 || buf_put_u32(out, (uint32_t)b->n_kept, err) < 0)
+    const struct words_rule *r = &b->rule;
+    int flags = r->letters + 2 * r->pairs + 4 * r->presence + 8 * r->spelling;
+
+    if (buf_put_str(out, r->sep, err) < 0 || buf_put_u8(out, (uint8_t)flags, err) < 0 ||
+        buf_put_u32(out, r->seed, err) < 0 || buf_put_u32(out, (uint32_t)b->n_kept, err) < 0)
         return -1;
     for (int i = 0; i < b->n_kept; i++) {
         if (buf_put_u32(out, b->bucket[i], err) < 0 || buf_put_f32(out, b->idf[i], err) < 0)
             return -1;
     }
-    return 0;
+    return r->spelling ? spelling_save(&b->spelling, out, err) : 0;
 }
 
 static int broken(struct err *err)
@@ -308,7 +323,8 @@ static int load_rule(struct view *in, struct words_rule *rule, struct err *err)
     rule->letters = flags & 1;
     rule->pairs = flags >> 1 & 1;
     rule->presence = flags >> 2 & 1;
-    return !ok || flags > 7 || (flags && *rule->sep) ? broken(err) : 0;
+    rule->spelling = flags >> 3 & 1;
+    return !ok || flags > 15 || (flags && *rule->sep) ? broken(err) : 0;
 }
 
 static int load_kept(struct view *in, struct bag *b, struct err *err)
@@ -336,7 +352,8 @@ int bag_load(struct view *in, struct bag *out, struct err *err)
     if (n > BAG_MOST_KEPT || n > (in->len - in->pos) / 8)
         return broken(err);
     out->n_kept = (int)n;
-    if (load_kept(in, out, err) == 0)
+    if (load_kept(in, out, err) == 0 &&
+        (!out->rule.spelling || spelling_load(in, &out->spelling, err) == 0))
         return 0;
     bag_fini(out);
     return -1;

@@ -5,14 +5,15 @@
  * bucket is kept when at least BAG_LEAST_ROWS training rows have it; of more than fit, those that
  * most rows have are kept. A text's value of a word seen t times is (1 + ln t) (1 + ln((1 +
  * rows) / (1 + rows that have it))); words and letter n-grams are scaled to length 1 each, and by
- * sqrt(1/2) where there are both. By the rule `presence` every word counts 1. A list's value of an item is how often the row has it. Called by
- * text.c. */
+ * sqrt(1/2) where there are both. By the rule `presence` every word counts 1; by `spelling` a
+ * misspelt word is the one that it stands for, as the training texts tell (spelling.h). A list's value
+ * of an item is how often the row has it. Called by score*.c, topics.c and corpus.c. */
 #ifndef ML_TEXT_BAG_H
 #define ML_TEXT_BAG_H
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "ml/text/lexicon.h"
+#include "ml/text/spelling.h"
 
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct bag {
     uint32_t *slot;
     uint16_t *slot_at;
     uint32_t mask; /* slots - 1 */
+    struct spelling spelling;
 };
 
 /* One text of a column with how many training rows have it. */
@@ -49,12 +51,17 @@ struct bag_room {
      * the n-grams of word w that have one are at gram[gram_at[w]] .. gram[gram_at[w + 1] - 1]. */
     uint16_t *word, *gram;
     uint32_t *gram_at;
+    /* of the words that stand there; NULL = the lexicon's own */
+    uint32_t *hash;
 };
 enum { BAG_NOWHERE = UINT16_MAX };
 
 /* most: how many buckets may be kept, up to BAG_MOST_KEPT; letter n-grams may be half of them. */
 int bag_fit(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
             int64_t n, int most, struct bag *out, struct err *err);
+/* What misspelt words of the texts stand for; nothing where they cannot be read once. */
+int bag_spelling(const struct texts *from, const struct bag_text *texts, int64_t n,
+                 struct spelling *out, struct err *err);
 void bag_fini(struct bag *b);
 int bag_save(const struct bag *b, struct buf *out, struct err *err);
 /* The bytes may come from a stranger. */

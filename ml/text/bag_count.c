@@ -347,10 +347,10 @@ static int count_pairs(const struct lexicon *l, const struct bag_text *texts, in
 }
 
 /* Texts that were not read yet. */
-static int count_unread(const struct words_rule *rule, const struct texts *from,
-                        const struct bag_text *texts, int64_t n, struct bag_counts *out,
-                        struct err *err)
+static int count_unread(const struct bag *b, const struct texts *from, const struct bag_text *texts,
+                        int64_t n, struct bag_counts *out, struct err *err)
 {
+    const struct words_rule *rule = &b->rule;
     struct wide c[2] = { { NULL, NULL }, { NULL, NULL } };
     struct words w = { 0 };
     int halves = rule->letters ? 2 : 1, rc = 0;
@@ -359,7 +359,7 @@ static int count_unread(const struct words_rule *rule, const struct texts *from,
         rc = wide_init(&c[half], n, err);
     for (int64_t t = 0; t < n && rc == 0; t++) {
         const char *text = from->levels[texts[t].level];
-        words_read(rule, text, strlen(text), &w);
+        bag_words(b, text, &w);
         for (int i = 0; i < w.n; i++)
             wide_one(&c[halves > 1 && i >= w.n_words], w.hash[i], (uint32_t)t + 1, texts[t].rows);
     }
@@ -371,21 +371,63 @@ static int count_unread(const struct words_rule *rule, const struct texts *from,
     return rc;
 }
 
-int bag_count(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
+static int count_read(const struct bag *b, const struct texts *from, const struct bag_text *texts,
+                      int64_t n, struct bag_counts *out, struct err *err)
+{
+    struct lexicon l = *from->read;
+    uint32_t *hash = NULL;
+
+    if (b->rule.spelling) {
+        hash = spelling_all(&b->spelling, &l, err);
+        if (!hash)
+            return -1;
+        l.hash = hash;
+    }
+    int rc =
+        b->rule.pairs ? count_pairs(&l, texts, n, out, err) : count_words(&l, texts, n, out, err);
+    if (rc == 0 && b->rule.letters)
+        rc = count_grams(&l, texts, n, out, err);
+    mem_try_free(hash);
+    return rc;
+}
+
+int bag_count(const struct bag *b, const struct texts *from, const struct bag_text *texts,
               int64_t n, struct bag_counts *out, struct err *err)
 {
-    int rc = 0;
-
     *out = (struct bag_counts){ .n = { 0 } };
-    if (!bag_is_read(rule, from)) {
-        rc = count_unread(rule, from, texts, n, out, err);
-    } else {
-        rc = rule->pairs ? count_pairs(from->read, texts, n, out, err)
-                         : count_words(from->read, texts, n, out, err);
-        if (rc == 0 && rule->letters)
-            rc = count_grams(from->read, texts, n, out, err);
-    }
+    int rc = bag_is_read(&b->rule, from) ? count_read(b, from, texts, n, out, err)
+                                         : count_unread(b, from, texts, n, out, err);
     if (rc < 0)
         bag_counts_fini(out);
+    return rc;
+}
+
+/* ---- spelling ---- */
+
+int bag_spelling(const struct texts *from, const struct bag_text *texts, int64_t n,
+                 struct spelling *out, struct err *err)
+{
+    struct lexicon own = { .levels = NULL };
+    const struct lexicon *l = from->read;
+
+    *out = (struct spelling){ .n = 0 };
+    if (!l && !lexicon_make(from->levels, from->n_levels, &own))
+        return 0;
+    l = l ? l : &own;
+    struct counted *count = mem_try_zalloc(((size_t)l->n_words + 1) * sizeof *count);
+    uint32_t *rows = mem_try_alloc(((size_t)l->n_words + 1) * sizeof *rows);
+    int rc = count && rows ? 0 : no_memory(n, err);
+    for (int64_t t = 0; t < n && rc == 0; t++) {
+        int64_t end = l->start[texts[t].level + 1];
+        for (int64_t at = l->start[texts[t].level]; at < end; at++)
+            count_one(&count[l->word[at]], (uint32_t)t + 1, texts[t].rows);
+    }
+    for (uint32_t w = 0; w < l->n_words && rc == 0; w++)
+        rows[w] = count[w].rows;
+    if (rc == 0)
+        rc = spelling_fit(l, rows, out, err);
+    mem_try_free(count);
+    mem_try_free(rows);
+    lexicon_fini(&own);
     return rc;
 }

@@ -4,6 +4,8 @@
 
 #include "ml/text/bag.h"
 
+#include <string.h>
+
 enum { BAG_HALF = BAG_BUCKETS / 2 };
 
 /* The bucket of a feature: words, pairs and items in the first half, letter n-grams in the other. */
@@ -19,6 +21,14 @@ static inline bool bag_is_read(const struct words_rule *rule, const struct texts
            (!rule->letters || lexicon_grams(from->read));
 }
 
+/* Reads the features of a text. */
+static inline void bag_words(const struct bag *b, const char *text, struct words *out)
+{
+    const struct words_speller speller = { spelling_of, &b->spelling };
+
+    words_read(&b->rule, b->rule.spelling ? &speller : NULL, text, strlen(text), out);
+}
+
 struct bag_bucket_rows {
     uint32_t bucket, rows;
 };
@@ -29,7 +39,8 @@ struct bag_counts {
     int64_t n[2];
 };
 
-int bag_count(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
+/* The rule and the spelling of the bag are set. */
+int bag_count(const struct bag *b, const struct texts *from, const struct bag_text *texts,
               int64_t n, struct bag_counts *out, struct err *err);
 void bag_counts_fini(struct bag_counts *c);
 

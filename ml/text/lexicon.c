@@ -211,7 +211,7 @@ static uint32_t gram_place(struct gram_index *x, uint32_t hash)
     return l->n_grams - 1;
 }
 
-static int signs_of(const struct lexicon *l, uint32_t w, uint32_t sign[WORDS_MOST_SIGNS])
+int lexicon_signs(const struct lexicon *l, uint32_t w, uint32_t sign[WORDS_MOST_SIGNS])
 {
     return signs_unpack(l->sign + l->sign_at[w], l->sign + l->sign_at[w + 1], sign);
 }
@@ -223,7 +223,7 @@ static bool grams_room(struct lexicon *l)
     size_t n = 0;
 
     for (uint32_t w = 0; w < l->n_words; w++)
-        n += 3 * (size_t)signs_of(l, w, sign);
+        n += 3 * (size_t)lexicon_signs(l, w, sign);
     l->gram = n <= LEXICON_MOST_GRAMS ? mem_try_alloc((n + 1) * sizeof *l->gram) : NULL;
     return l->gram != NULL;
 }
@@ -240,7 +240,7 @@ bool lexicon_grams(struct lexicon *l)
     l->gram_at = mem_array((size_t)l->n_words + 1, sizeof *l->gram_at);
     grams_grow(&x);
     for (uint32_t w = 0; w < l->n_words; w++) {
-        int grams = words_grams(0, sign, signs_of(l, w, sign), hash);
+        int grams = words_grams(0, sign, lexicon_signs(l, w, sign), hash);
         for (int i = 0; i < grams; i++)
             l->gram[n++] = gram_place(&x, hash[i]);
         l->gram_at[w + 1] = n;

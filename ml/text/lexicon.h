@@ -3,7 +3,8 @@
  * What is made of a column reads its texts many times: rules are tried, words are counted, then they
  * are looked up. Signs are read once here, and what depends on a word alone (its feature, its letter
  * n-grams) is worked out once for each distinct word. Features are the same, in the same order, as
- * words_read gives them for each text with seed 0. Called by bag*.c, score.c and ml/prep/. */
+ * words_read gives them for each text with seed 0. Called by bag*.c,
+ * spelling.c, score.c and ml/prep/. */
 #ifndef ML_TEXT_LEXICON_H
 #define ML_TEXT_LEXICON_H
 
@@ -42,6 +43,8 @@ struct texts {
 /* Reads the texts. False = they are too many, or there is no memory: do without. */
 bool lexicon_make(const char *const *levels, int n_levels, struct lexicon *out);
 void lexicon_fini(struct lexicon *l);
+/* The signs of a word, the first WORDS_MOST_SIGNS; returns their number. */
+int lexicon_signs(const struct lexicon *l, uint32_t w, uint32_t sign[WORDS_MOST_SIGNS]);
 /* Sets the letter n-grams; false as above. */
 bool lexicon_grams(struct lexicon *l);
 

@@ -109,6 +109,18 @@ static int choose_doubt(const struct tried *t, double best, struct score *s, str
     return 0;
 }
 
+/* Whether so many words are misspelt that it is worth a try: 1 = yes. */
+static int spelling_may(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
+                        struct err *err)
+{
+    const struct score_limits most = { TRY_TEXTS, TRY_ENTRIES };
+    double share = 0;
+
+    if (score_misspelt(in, rows, n_texts, &most, &share, err) < 0)
+        return -1;
+    return share > 0.02;
+}
+
 static int64_t text_bytes(const struct score_rows *in)
 {
     int64_t n = 0;
@@ -118,13 +130,14 @@ static int64_t text_bytes(const struct score_rows *in)
     return n;
 }
 
-/* Chooses how words count, and whether pairs and letter n-grams are taken, one question after the
+/* Chooses how words count, whether misspelt ones stand for others, and whether pairs and letter n-grams
+ * are taken, one question after the
  * other: what explains clearly more on a sample. Then how far words are doubted. The sample of the
  * best rule so far is kept, because the doubts are tried on it. */
 static int choose_rule(struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
                        int64_t n_texts, struct score *s, struct err *err)
 {
-    enum { PLAIN, PRESENCE, PAIRS, LETTERS, TRIES };
+    enum { PLAIN, PRESENCE, SPELLING, PAIRS, LETTERS, TRIES };
     int tries = text_bytes(in) > LETTERS_MOST_BYTES ? LETTERS : TRIES, kept = 0, rc = 0;
     struct tried t[2] = { { .bag.n_kept = 0 } };
     double best = 0, gain = 0;
@@ -133,17 +146,18 @@ static int choose_rule(struct words_rule *rule, const struct score_rows *in, con
         struct words_rule tried = *rule;
         int to = k == PLAIN ? 0 : 1 - kept;
         tried.presence = tried.presence || k == PRESENCE;
+        tried.spelling = k == SPELLING || tried.spelling;
         tried.pairs = k == PAIRS || tried.pairs;
         tried.letters = k == LETTERS;
-        if (k == LETTERS) {
-            int may = letters_may(rule, &tried, in, rows, n_texts, s, err);
-            if (may <= 0) {
-                rc = may;
-                break;
-            }
+        int may = k == SPELLING  ? spelling_may(in, rows, n_texts, err)
+                  : k == LETTERS ? letters_may(rule, &tried, in, rows, n_texts, s, err)
+                                 : 1;
+        if (may <= 0) {
+            rc = may;
+            continue;
         }
         rc = try_rule(&tried, in, rows, n_texts, 1, s, &t[to], &gain, err);
-        if (rc == 0 && (k == PLAIN || gain > best * (k == PRESENCE ? 1 : 1.03) + 0.001)) {
+        if (rc == 0 && (k == PLAIN || gain > best * (k <= SPELLING ? 1 : 1.03) + 0.001)) {
             best = gain;
             kept = to;
             *rule = tried;

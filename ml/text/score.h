@@ -2,7 +2,8 @@
  * that no row is scored by a fit that has seen the row's own target.
  *
  * The words, their weights and the penalty are chosen once, from all training rows: the penalty by
- * what fits explain of the rows of other parts, and so are the weights of words and whether pairs of
+ * what fits explain of the rows of other parts, and so are the weights of words, whether misspelt words
+ * count as those that they stand for, and whether pairs of
  * words and letter n-grams are taken. A text that tells nothing in this test has no score. A target of n classes has
  * one score for each class, at most SCORE_MOST_OUTPUTS of them, those with the most rows. Numbers
  * are scored in units of their spread around their mean. Called by ml/prep/step_text.c. */

@@ -86,6 +86,10 @@ struct score_limits score_limits_of(int n_outputs, int parts);
 int score_corpus(const struct bag *bag, const struct score_rows *in, const int64_t *rows,
                  int64_t n_texts, const struct score_limits *most, struct corpus *out,
                  struct err *err);
+/* The share of misspelt words (spelling.h), as a sample of the texts tells; 0 where they are too many to
+ * be read once. */
+int score_misspelt(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
+                   const struct score_limits *most, double *share, struct err *err);
 /* Fits the bag on a sample of the texts. */
 int score_bag(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
               int64_t n_texts, const struct score_limits *most, struct bag *out, struct err *err);

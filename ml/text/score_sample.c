@@ -44,18 +44,57 @@ static int64_t up(int64_t n, int64_t most)
     return MAX((n + most - 1) / most, 1);
 }
 
+/* A sample of the texts; mem_try_free. */
+static struct bag_text *texts_drawn(const struct score_rows *in, const int64_t *rows,
+                                    int64_t n_texts, const struct score_limits *most, int64_t *n,
+                                    struct err *err)
+{
+    int64_t step = up(n_texts, most->texts), seen = 0;
+    struct bag_text *texts = mem_try_alloc((size_t)(n_texts / step + 2) * sizeof *texts);
+
+    *n = 0;
+    if (!texts)
+        err_set(err, ERR_NOMEM, "no memory for %lld texts", (long long)n_texts);
+    for (int l = 0; l < in->texts.n_levels && texts; l++) {
+        if (rows[l] > 0 && seen++ % step == 0)
+            texts[(*n)++] = (struct bag_text){ l, rows[l] };
+    }
+    return texts;
+}
+
+int score_misspelt(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
+                   const struct score_limits *most, double *share, struct err *err)
+{
+    struct lexicon own = { .levels = NULL };
+    struct texts from = in->texts;
+    struct spelling spelling;
+    int64_t n = 0;
+
+    *share = 0;
+    if (!from.read) {
+        if (!lexicon_make(from.levels, from.n_levels, &own))
+            return 0;
+        from.read = &own;
+    }
+    struct bag_text *texts = texts_drawn(in, rows, n_texts, most, &n, err);
+    int rc = texts ? bag_spelling(&from, texts, n, &spelling, err) : -1;
+    mem_try_free(texts);
+    if (rc == 0) {
+        rc = spelling_share(&spelling, from.read, share, err);
+        spelling_fini(&spelling);
+    }
+    lexicon_fini(&own);
+    return rc;
+}
+
 int score_bag(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
               int64_t n_texts, const struct score_limits *most, struct bag *out, struct err *err)
 {
-    int64_t step = up(n_texts, most->texts), n = 0, seen = 0;
-    struct bag_text *texts = mem_try_alloc((size_t)(n_texts / step + 2) * sizeof *texts);
+    int64_t n = 0;
+    struct bag_text *texts = texts_drawn(in, rows, n_texts, most, &n, err);
 
     if (!texts)
-        return err_set(err, ERR_NOMEM, "no memory for %lld texts", (long long)n_texts);
-    for (int l = 0; l < in->texts.n_levels; l++) {
-        if (rows[l] > 0 && seen++ % step == 0)
-            texts[n++] = (struct bag_text){ l, rows[l] };
-    }
+        return -1;
     int rc = bag_fit(rule, &in->texts, texts, n, BAG_MOST_KEPT, out, err);
     mem_try_free(texts);
     return rc;

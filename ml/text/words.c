@@ -120,6 +120,7 @@ static void put(struct words *w, uint32_t hash)
 
 struct reader {
     const struct words_rule *rule;
+    const struct words_speller *speller;
     const char *text;
     size_t n;
     struct words *out;
@@ -201,7 +202,9 @@ static void read_text(const struct reader *r)
     bool has_before = false;
     size_t at = 0;
 
-    while (read_word(r, &at, sign, &hash) > 0) {
+    for (int n = 0; (n = read_word(r, &at, sign, &hash)) > 0;) {
+        if (r->speller)
+            hash = r->speller->of(r->speller->spelling, sign, n, hash);
         put(r->out, words_single(hash));
         if (has_before && r->rule->pairs)
             put(r->out, words_pair(before, hash));
@@ -253,9 +256,10 @@ void words_items(const char *sep, const char *text, size_t n,
     }
 }
 
-void words_read(const struct words_rule *rule, const char *text, size_t n, struct words *out)
+void words_read(const struct words_rule *rule, const struct words_speller *speller,
+                const char *text, size_t n, struct words *out)
 {
-    struct reader r = { rule, text, MIN(n, (size_t)WORDS_MOST_BYTES), out };
+    struct reader r = { rule, speller, text, MIN(n, (size_t)WORDS_MOST_BYTES), out };
 
     out->n = 0;
     if (*rule->sep) {

@@ -35,6 +35,8 @@ struct words_rule {
     /* a text has a word or not: no matter how often, how rare the word or how long the text
      * (bag.h) */
     bool presence;
+    /* of a text: misspelt words count as those that they stand for (spelling.h) */
+    bool spelling;
     uint32_t seed;
 };
 
@@ -72,15 +74,23 @@ static inline uint32_t words_pair(uint32_t before, uint32_t hash)
     return words_hash_end(before * 0x9E3779B1u + hash);
 }
 
+struct spelling;
+/* Gives the hash of the word that a word of n signs stands for (spelling.h). */
+struct words_speller {
+    uint32_t (*of)(const struct spelling *s, const uint32_t *sign, int n, uint32_t hash);
+    const struct spelling *spelling;
+};
 /* The features of one text, in the order of the text, each as often as it occurs. The letter
- * n-grams follow behind the words. */
+ * n-grams follow behind the words, and are those of the words as they are spelt. */
 struct words {
     uint32_t *hash;
     int n, cap;
     /* of these, words and pairs of words, or items */
     int n_words;
 };
-void words_read(const struct words_rule *rule, const char *text, size_t n, struct words *out);
+/* speller: NULL = each word stands for itself. */
+void words_read(const struct words_rule *rule, const struct words_speller *speller,
+                const char *text, size_t n, struct words *out);
 void words_fini(struct words *w);
 
 /* Calls `each` for every item of a list, without the spaces, quotes and brackets around it; an empty

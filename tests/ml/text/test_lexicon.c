@@ -75,7 +75,7 @@ static void a_lexicon_has_the_features_of_each_text(void **state)
     assert_true(l.n_words > 20 && l.n_words < l.n);
     for (int t = 0; t < TEXTS; t++) {
         int n = 0;
-        words_read(&rule, m->text[t], strlen(m->text[t]), &want);
+        words_read(&rule, NULL, m->text[t], strlen(m->text[t]), &want);
         assert_int_equal(want.n_words, l.start[t + 1] - l.start[t]);
         for (int64_t at = l.start[t]; at < l.start[t + 1]; at++)
             assert_int_equal(words_single(l.hash[l.word[at]]), want.hash[n++]);
@@ -127,8 +127,10 @@ static void bags_of_texts_read_once_are_those_of_texts_read_anew(void **state)
 
     (void)state;
     assert_true(lexicon_make(m->levels, TEXTS, &l));
-    for (int k = 0; k < 8; k++) {
-        const struct words_rule rule = { .pairs = k & 1, .letters = k & 2, .presence = k & 4 };
+    for (int k = 0; k < 16; k++) {
+        const struct words_rule rule = {
+            .pairs = k & 1, .letters = k & 2, .presence = k & 4, .spelling = k & 8
+        };
         assert_same_bags(&rule, m, &l);
     }
     lexicon_fini(&l);

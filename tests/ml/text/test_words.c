@@ -14,7 +14,7 @@ static struct words read_words(const struct words_rule *rule, const char *text)
 {
     struct words w = { 0 };
 
-    words_read(rule, text, strlen(text), &w);
+    words_read(rule, NULL, text, strlen(text), &w);
     return w;
 }
 
