@@ -7,9 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Texts of 16 words then have length 1, as by TF-IDF, and suit the same penalties. */
-static const float PRESENCE = 0.25F;
-
 static int64_t buckets_with(const struct bag_counts *c, int half, int64_t least)
 {
     int64_t n = 0;
@@ -273,7 +270,7 @@ void bag_read(struct bag_room *r, int level)
     for (int i = 0; i < r->n; i++) {
         uint16_t at = r->col[i];
         words += at < b->n_words;
-        r->value[i] = b->rule.presence ? PRESENCE
+        r->value[i] = b->rule.presence ? BAG_PRESENCE
                       : *b->rule.sep   ? (float)r->count[at]
                                        : (float)(frequency(r->count[at]) * (double)b->idf[at]);
         r->count[at] = 0;

@@ -5,7 +5,7 @@
  * bucket is kept when at least BAG_LEAST_ROWS training rows have it; of more than fit, those that
  * most rows have are kept. A text's value of a word seen t times is (1 + ln t) (1 + ln((1 +
  * rows) / (1 + rows that have it))); words and letter n-grams are scaled to length 1 each, and by
- * sqrt(1/2) where there are both. By the rule `presence` every word counts 1; by `spelling` a
+ * sqrt(1/2) where there are both. By the rule `presence` every word has the same value; by `spelling` a
  * misspelt word is the one that it stands for, as the training texts tell (spelling.h). A list's value
  * of an item is how often the row has it. Called by score*.c, topics.c and corpus.c. */
 #ifndef ML_TEXT_BAG_H
@@ -18,6 +18,10 @@
 #include <stdint.h>
 
 enum { BAG_BUCKETS = 1 << 21, BAG_LEAST_ROWS = 3, BAG_MOST_KEPT = 1 << 15 };
+
+/* The value of a word by presence: texts of 16 words then have length 1, as by TF-IDF, and suit the same
+ * penalties. */
+static const float BAG_PRESENCE = 0.25F;
 
 struct bag {
     struct words_rule rule;
@@ -59,9 +63,9 @@ enum { BAG_NOWHERE = UINT16_MAX };
 /* most: how many buckets may be kept, up to BAG_MOST_KEPT; letter n-grams may be half of them. */
 int bag_fit(const struct words_rule *rule, const struct texts *from, const struct bag_text *texts,
             int64_t n, int most, struct bag *out, struct err *err);
-/* What misspelt words of the texts stand for; nothing where they cannot be read once. */
-int bag_spelling(const struct texts *from, const struct bag_text *texts, int64_t n,
-                 struct spelling *out, struct err *err);
+/* The rows that have each word of a lexicon: [n_words], mem_try_free; NULL = there is no memory. */
+uint32_t *bag_word_rows(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                        struct err *err);
 void bag_fini(struct bag *b);
 int bag_save(const struct bag *b, struct buf *out, struct err *err);
 /* The bytes may come from a stranger. */

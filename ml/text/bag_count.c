@@ -404,6 +404,28 @@ int bag_count(const struct bag *b, const struct texts *from, const struct bag_te
 
 /* ---- spelling ---- */
 
+uint32_t *bag_word_rows(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                        struct err *err)
+{
+    struct counted *count = mem_try_zalloc(((size_t)l->n_words + 1) * sizeof *count);
+    uint32_t *rows = mem_try_alloc(((size_t)l->n_words + 1) * sizeof *rows);
+
+    for (int64_t t = 0; t < n && count && rows; t++) {
+        int64_t end = l->start[texts[t].level + 1];
+        for (int64_t at = l->start[texts[t].level]; at < end; at++)
+            count_one(&count[l->word[at]], (uint32_t)t + 1, texts[t].rows);
+    }
+    for (uint32_t w = 0; w < l->n_words && count && rows; w++)
+        rows[w] = count[w].rows;
+    if (!count || !rows) {
+        mem_try_free(rows);
+        rows = NULL;
+        (void)no_memory(n, err);
+    }
+    mem_try_free(count);
+    return rows;
+}
+
 int bag_spelling(const struct texts *from, const struct bag_text *texts, int64_t n,
                  struct spelling *out, struct err *err)
 {
@@ -414,19 +436,8 @@ int bag_spelling(const struct texts *from, const struct bag_text *texts, int64_t
     if (!l && !lexicon_make(from->levels, from->n_levels, &own))
         return 0;
     l = l ? l : &own;
-    struct counted *count = mem_try_zalloc(((size_t)l->n_words + 1) * sizeof *count);
-    uint32_t *rows = mem_try_alloc(((size_t)l->n_words + 1) * sizeof *rows);
-    int rc = count && rows ? 0 : no_memory(n, err);
-    for (int64_t t = 0; t < n && rc == 0; t++) {
-        int64_t end = l->start[texts[t].level + 1];
-        for (int64_t at = l->start[texts[t].level]; at < end; at++)
-            count_one(&count[l->word[at]], (uint32_t)t + 1, texts[t].rows);
-    }
-    for (uint32_t w = 0; w < l->n_words && rc == 0; w++)
-        rows[w] = count[w].rows;
-    if (rc == 0)
-        rc = spelling_fit(l, rows, out, err);
-    mem_try_free(count);
+    uint32_t *rows = bag_word_rows(l, texts, n, err);
+    int rc = rows ? spelling_fit(l, rows, out, err) : -1;
     mem_try_free(rows);
     lexicon_fini(&own);
     return rc;

@@ -43,5 +43,8 @@ struct bag_counts {
 int bag_count(const struct bag *b, const struct texts *from, const struct bag_text *texts,
               int64_t n, struct bag_counts *out, struct err *err);
 void bag_counts_fini(struct bag_counts *c);
+/* What misspelt words of the texts stand for; nothing where they cannot be read once. */
+int bag_spelling(const struct texts *from, const struct bag_text *texts, int64_t n,
+                 struct spelling *out, struct err *err);
 
 #endif

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDE = SPARSE_WIDE, FOUR = 4 };
+enum { WIDE = SPARSE_WIDE, EIGHT = SPARSE_HALF };
 
-typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
-typedef double four_d __attribute__((vector_size(32), aligned(8), may_alias));
+typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
+typedef double eight_d __attribute__((vector_size(64), aligned(8), may_alias));
 
 /* A step: the direction k, the one before and what becomes the next. */
 struct work {
@@ -26,32 +26,32 @@ struct work {
 };
 
 /* Macros: functions of such vectors would change how they are passed with the instruction set. */
-#define AT(v, c)   (*(const four *)((v) + (c)))
-#define AT_D(v, c) (*(const four_d *)((v) + (c)))
-#define PUT(v, c)  (*(four *)((v) + (c)))
-#define DOUBLED(x) __builtin_convertvector((x), four_d)
-#define SINGLE(x)  __builtin_convertvector((x), four)
+#define AT(v, c)   (*(const eight *)((v) + (c)))
+#define AT_D(v, c) (*(const eight_d *)((v) + (c)))
+#define PUT(v, c)  (*(eight *)((v) + (c)))
+#define DOUBLED(x) __builtin_convertvector((x), eight_d)
+#define SINGLE(x)  __builtin_convertvector((x), eight)
 
-/* name(k) from name_of(k, groups of four fits), which is compiled for both widths. */
-#define RIDGE_KERNEL(name, type)              \
-    SIMD_BODY void name##_body(type *k)       \
-    {                                         \
-        if (k->in->wide == WIDE)              \
-            name##_of(k, WIDE / FOUR);        \
-        else                                  \
-            name##_of(k, SPARSE_HALF / FOUR); \
-    }                                         \
+/* name(k) from name_of(k, groups of eight fits), which is compiled for both widths. */
+#define RIDGE_KERNEL(name, type)               \
+    SIMD_BODY void name##_body(type *k)        \
+    {                                          \
+        if (k->in->wide == WIDE)               \
+            name##_of(k, WIDE / EIGHT);        \
+        else                                   \
+            name##_of(k, SPARSE_HALF / EIGHT); \
+    }                                          \
     SIMD_KERNEL_STATIC(name, (type * k), (k))
 
 /* weighted = weight product; main = sum of weight product^2 */
 SIMD_BODY void weigh_of(struct work *k, const int groups)
 {
-    int64_t n = k->in->x->rows * (int64_t)(groups * FOUR);
-    four_d sum[WIDE / FOUR] = { { 0 } };
+    int64_t n = k->in->x->rows * (int64_t)(groups * EIGHT);
+    eight_d sum[WIDE / EIGHT] = { { 0 } };
 
-    for (int64_t i = 0; i < n; i += groups * FOUR) {
-        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four p = AT(k->product + i, c), q = AT(k->in->weight + i, c) * p;
+    for (int64_t i = 0; i < n; i += groups * EIGHT) {
+        for (int g = 0, c = 0; g < groups; g++, c += EIGHT) {
+            eight p = AT(k->product + i, c), q = AT(k->in->weight + i, c) * p;
             PUT(k->weighted + i, c) = q;
             sum[g] += DOUBLED(q) * DOUBLED(p);
         }
@@ -64,12 +64,12 @@ RIDGE_KERNEL(weigh, struct work)
 SIMD_BODY void turn_of(struct work *k, const int groups)
 {
     const struct ridge *in = k->in;
-    int64_t n = in->x->cols * (int64_t)(groups * FOUR);
-    four_d sum[WIDE / FOUR] = { { 0 } };
+    int64_t n = in->x->cols * (int64_t)(groups * EIGHT);
+    eight_d sum[WIDE / EIGHT] = { { 0 } };
 
-    for (int64_t j = 0; j < n; j += groups * FOUR) {
-        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four_d x = DOUBLED(AT(k->next + j, c));
+    for (int64_t j = 0; j < n; j += groups * EIGHT) {
+        for (int g = 0, c = 0; g < groups; g++, c += EIGHT) {
+            eight_d x = DOUBLED(AT(k->next + j, c));
             if (in->trust)
                 x *= DOUBLED(AT(in->trust + j, c));
             x -= AT_D(k->main, c) * DOUBLED(AT(k->at + j, c));
@@ -86,11 +86,11 @@ RIDGE_KERNEL(turn, struct work)
 SIMD_BODY void scale_of(struct work *k, const int groups)
 {
     const struct ridge *in = k->in;
-    int64_t n = in->x->cols * (int64_t)(groups * FOUR);
+    int64_t n = in->x->cols * (int64_t)(groups * EIGHT);
 
-    for (int64_t j = 0; j < n; j += groups * FOUR) {
-        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four x = SINGLE(AT_D(k->by, c) * DOUBLED(AT(k->next + j, c)));
+    for (int64_t j = 0; j < n; j += groups * EIGHT) {
+        for (int g = 0, c = 0; g < groups; g++, c += EIGHT) {
+            eight x = SINGLE(AT_D(k->by, c) * DOUBLED(AT(k->next + j, c)));
             PUT(k->next + j, c) = x;
             if (in->trust)
                 PUT(k->trusted + j, c) = x * AT(in->trust + j, c);
@@ -224,11 +224,11 @@ struct solved {
 
 SIMD_BODY void weights_of(struct solved *k, const int groups)
 {
-    int64_t n = k->in->cols * (int64_t)(groups * FOUR);
+    int64_t n = k->in->cols * (int64_t)(groups * EIGHT);
 
-    for (int64_t j = 0; j < n; j += groups * FOUR) {
-        for (int c = 0; c < groups * FOUR; c += FOUR) {
-            four w = { 0 };
+    for (int64_t j = 0; j < n; j += groups * EIGHT) {
+        for (int c = 0; c < groups * EIGHT; c += EIGHT) {
+            eight w = { 0 };
             for (int i = 0; i < k->at->steps; i++)
                 w += AT(k->at->along[i], c) * AT(k->in->direction + i * n + j, c);
             if (k->trust)
@@ -242,17 +242,17 @@ RIDGE_KERNEL(weights, struct solved)
 /* Adds to along and squares. */
 SIMD_BODY void gains_of(struct solved *k, const int groups)
 {
-    int64_t n = k->in->rows * (int64_t)(groups * FOUR);
-    four_d along[WIDE / FOUR], squares[WIDE / FOUR];
+    int64_t n = k->in->rows * (int64_t)(groups * EIGHT);
+    eight_d along[WIDE / EIGHT], squares[WIDE / EIGHT];
 
     memcpy(along, k->along, sizeof along);
     memcpy(squares, k->squares, sizeof squares);
-    for (int64_t t = k->from * groups * FOUR; t < k->to * groups * FOUR; t += groups * FOUR) {
-        for (int g = 0, c = 0; g < groups; g++, c += FOUR) {
-            four x = { 0 };
+    for (int64_t t = k->from * groups * EIGHT; t < k->to * groups * EIGHT; t += groups * EIGHT) {
+        for (int g = 0, c = 0; g < groups; g++, c += EIGHT) {
+            eight x = { 0 };
             for (int i = 0; i < k->at->steps; i++)
                 x += AT(k->at->along[i], c) * AT(k->in->product + i * n + t, c);
-            four_d score = DOUBLED(x);
+            eight_d score = DOUBLED(x);
             along[g] += score * DOUBLED(AT(k->sum + t, c));
             squares[g] += score * score * DOUBLED(AT(k->n + t, c));
         }

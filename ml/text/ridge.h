@@ -17,7 +17,7 @@
 /* How many steps a fit takes, and one that only shows how far words are doubted, or where few steps
  * gain as much: the order of doubts is the same then. That of rules is not: with 5 steps two of four
  * tables of texts took a worse one. */
-enum { RIDGE_STEPS = 10, RIDGE_FEW_STEPS = 5, RIDGE_MOST_PLACES = 16 };
+enum { RIDGE_STEPS = 10, RIDGE_SOME_STEPS = 7, RIDGE_FEW_STEPS = 5, RIDGE_MOST_PLACES = 16 };
 
 struct ridge {
     const struct sparse *x;

@@ -7,169 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    /* The rule is chosen on so many texts. */
-    TRY_TEXTS = 6000,
-    TRY_ENTRIES = 1500000,
-    /* Letter n-grams take 60 ns a byte in each reading, and each fold may read all texts. */
-    LETTERS_MOST_BYTES = 50 << 20,
-    /* 1 in so many of them shows whether letter n-grams are worth a try. */
-    FEW_TEXTS = 6,
-};
-
-/* The bag, and the matrix that it makes of the texts, of a sample. */
-static int sample_make(const struct words_rule *rule, const struct score_rows *in,
-                       const int64_t *rows, int64_t n_texts, const struct score_limits *most,
-                       struct bag *bag, struct corpus *corpus, struct err *err)
-{
-    if (score_bag(rule, in, rows, n_texts, most, bag, err) < 0)
-        return -1;
-    if (score_corpus(bag, in, rows, n_texts, most, corpus, err) == 0)
-        return 0;
-    bag_fini(bag);
-    return -1;
-}
-
-/* A rule on a sample of the texts. */
-struct tried {
-    struct bag bag;
-    struct corpus corpus;
-    struct score_cells cells; /* points to the corpus */
-};
-
-static void tried_fini(struct tried *t)
-{
-    score_cells_fini(&t->cells);
-    corpus_fini(&t->corpus);
-    bag_fini(&t->bag);
-    *t = (struct tried){ .bag.n_kept = 0 };
-}
-
-/* Tries a rule on 1 in `share` of the texts that rules are chosen on; *gain: what it gains. */
-static int try_rule(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
-                    int64_t n_texts, int share, struct score *s, struct tried *out, double *gain,
-                    struct err *err)
-{
-    const struct score_limits most = { TRY_TEXTS / share, TRY_ENTRIES / share };
-
-    *out = (struct tried){ .bag.n_kept = 0 };
-    *gain = 0;
-    if (sample_make(rule, in, rows, n_texts, &most, &out->bag, &out->corpus, err) < 0)
-        return -1;
-    if (out->bag.n_kept == 0)
-        return 0;
-    s->doubt = 0;
-    if (score_cells_make(s, in, &out->corpus, NULL, &out->cells, err) < 0 ||
-        score_lambda_try(&out->cells, RIDGE_STEPS, s, err) < 0) {
-        tried_fini(out);
-        return -1;
-    }
-    *gain = s->gain;
-    return 0;
-}
-
-/* Whether letter n-grams may gain more than the rule so far, by a few of the texts, less a standard error:
- * 1 = yes. They take five times as long as all other rules, and have the advantage where texts are
- * few, because they tell of words that were not seen before. */
-static int letters_may(const struct words_rule *rule, const struct words_rule *letters,
-                       const struct score_rows *in, const int64_t *rows, int64_t n_texts,
-                       struct score *s, struct err *err)
-{
-    double gain[2] = { 0, 0 }, seen = 1;
-
-    for (int k = 0; k < 2; k++) {
-        struct tried t;
-        if (try_rule(k ? letters : rule, in, rows, n_texts, FEW_TEXTS, s, &t, &gain[k], err) < 0)
-            return -1;
-        for (int p = 0; p < t.cells.parts; p++)
-            seen += k ? t.cells.rows[p] : 0;
-        tried_fini(&t);
-    }
-    double error = 2 * sqrt(gain[0] / seen) * (1 - gain[0]);
-    return gain[1] > gain[0] - MAX(error, 10 / seen);
-}
-
-/* How far words are doubted with the rule chosen, which gains `best` without doubt: further, as long as
- * that gains more. */
-static int choose_doubt(const struct tried *t, double best, struct score *s, struct err *err)
-{
-    static const double doubts[] = { 1, 2, 4 };
-    double chosen = 0;
-
-    for (size_t k = 0; k < ARRAY_LEN(doubts) && t->bag.n_kept > 0; k++) {
-        s->doubt = doubts[k];
-        if (score_lambda_try(&t->cells, RIDGE_FEW_STEPS, s, err) < 0)
-            return -1;
-        if (s->gain <= best)
-            break;
-        best = s->gain;
-        chosen = doubts[k];
-    }
-    s->doubt = chosen;
-    return 0;
-}
-
-/* Whether so many words are misspelt that it is worth a try: 1 = yes. */
-static int spelling_may(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
-                        struct err *err)
-{
-    const struct score_limits most = { TRY_TEXTS, TRY_ENTRIES };
-    double share = 0;
-
-    if (score_misspelt(in, rows, n_texts, &most, &share, err) < 0)
-        return -1;
-    return share > 0.02;
-}
-
-static int64_t text_bytes(const struct score_rows *in)
-{
-    int64_t n = 0;
-
-    for (int l = 0; l < in->texts.n_levels; l++)
-        n += (int64_t)strnlen(in->texts.levels[l], WORDS_MOST_BYTES);
-    return n;
-}
-
-/* Chooses how words count, whether misspelt ones stand for others, and whether pairs and letter n-grams
- * are taken, one question after the
- * other: what explains clearly more on a sample. Then how far words are doubted. The sample of the
- * best rule so far is kept, because the doubts are tried on it. */
-static int choose_rule(struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
-                       int64_t n_texts, struct score *s, struct err *err)
-{
-    enum { PLAIN, PRESENCE, SPELLING, PAIRS, LETTERS, TRIES };
-    int tries = text_bytes(in) > LETTERS_MOST_BYTES ? LETTERS : TRIES, kept = 0, rc = 0;
-    struct tried t[2] = { { .bag.n_kept = 0 } };
-    double best = 0, gain = 0;
-
-    for (int k = 0; k < tries && rc == 0; k++) {
-        struct words_rule tried = *rule;
-        int to = k == PLAIN ? 0 : 1 - kept;
-        tried.presence = tried.presence || k == PRESENCE;
-        tried.spelling = k == SPELLING || tried.spelling;
-        tried.pairs = k == PAIRS || tried.pairs;
-        tried.letters = k == LETTERS;
-        int may = k == SPELLING  ? spelling_may(in, rows, n_texts, err)
-                  : k == LETTERS ? letters_may(rule, &tried, in, rows, n_texts, s, err)
-                                 : 1;
-        if (may <= 0) {
-            rc = may;
-            continue;
-        }
-        rc = try_rule(&tried, in, rows, n_texts, 1, s, &t[to], &gain, err);
-        if (rc == 0 && (k == PLAIN || gain > best * (k <= SPELLING ? 1 : 1.03) + 0.001)) {
-            best = gain;
-            kept = to;
-            *rule = tried;
-        }
-        tried_fini(&t[1 - kept]);
-    }
-    if (rc == 0)
-        rc = choose_doubt(&t[kept], best, s, err);
-    tried_fini(&t[kept]);
-    return rc;
-}
-
 /* The classes that get a score: all, or those with the most rows. */
 static void choose_classes(const struct score_rows *in, struct score *s)
 {
@@ -298,7 +135,7 @@ static int fit_rest(const struct words_rule *rule, const struct score_rows *in, 
     struct score_cells cells;
     int rc = -1;
 
-    if (sample_make(rule, in, rows, n_texts, &most, &s->bag, &corpus, err) < 0)
+    if (score_sample_make(rule, in, rows, n_texts, &most, &s->bag, &corpus, err) < 0)
         return -1;
     if (s->bag.n_kept == 0) {
         corpus_fini(&corpus);
@@ -335,7 +172,7 @@ int score_fit(const char *sep, const struct score_rows *in, int64_t cache_bytes,
     choose_classes(in, out);
     if (n_texts >= 2 && target_units(in, out)) {
         if (!*sep)
-            rc = choose_rule(&rule, in, rows, n_texts, out, err);
+            rc = score_rule_choose(&rule, in, rows, n_texts, out, err);
         if (rc == 0)
             rc = fit_rest(&rule, in, rows, n_texts, cache_bytes, out, err);
     }

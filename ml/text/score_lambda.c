@@ -6,6 +6,8 @@ enum {
     WIDE = SPARSE_WIDE,
     HALF = SPARSE_HALF,
     LAMBDAS = 5,
+    /* numbers of steps that are compared */
+    STEPS = 3,
     /* parts of which rules are chosen */
     TRY_PARTS = 3
 };
@@ -14,10 +16,11 @@ enum {
 static const double AS_MUCH = 0.998;
 
 static const double lambdas[LAMBDAS] = { 0.3, 1, 3, 12, 50 };
+static const int few_steps[STEPS - 1] = { RIDGE_FEW_STEPS, RIDGE_SOME_STEPS };
 
-/* What fits gain with each penalty; after all steps, and after few. */
+/* What fits gain with each penalty: after all steps, and after each fewer number. */
 struct gains {
-    double gain[LAMBDAS], few[LAMBDAS];
+    double of[STEPS][LAMBDAS];
 };
 
 /* Adds what each fit of a block gains. What follows the scores does not mind their scale, and a large
@@ -26,12 +29,13 @@ struct gains {
 static int gains_add(const struct score_cells *c, const struct score_block *b, bool is_few,
                      struct gains *to, struct err *err)
 {
-    double along[2 * LAMBDAS][WIDE], squares[2 * LAMBDAS][WIDE], lambda[2 * LAMBDAS];
-    int steps[2 * LAMBDAS], n = is_few ? 2 * LAMBDAS : LAMBDAS;
+    enum { MOST = STEPS * LAMBDAS };
+    double along[MOST][WIDE], squares[MOST][WIDE], lambda[MOST];
+    int steps[MOST], n = is_few ? MOST : LAMBDAS;
 
     for (int l = 0; l < n; l++) {
         lambda[l] = lambdas[l % LAMBDAS];
-        steps[l] = l < LAMBDAS ? b->steps : RIDGE_FEW_STEPS;
+        steps[l] = l < LAMBDAS ? b->steps : few_steps[l / LAMBDAS - 1];
     }
     if (score_block_gains(c, b, lambda, steps, n, along, squares, err) < 0)
         return -1;
@@ -43,8 +47,7 @@ static int gains_add(const struct score_cells *c, const struct score_block *b, b
                 x += along[l][k];
                 xx += squares[l][k];
             }
-            *(l < LAMBDAS ? &to->gain[l] : &to->few[l - LAMBDAS]) +=
-                x > 0 && xx > 0 ? x * x / xx : 0;
+            to->of[l / LAMBDAS][l % LAMBDAS] += x > 0 && xx > 0 ? x * x / xx : 0;
         }
     }
     return 0;
@@ -64,25 +67,26 @@ static int best_of(const double gain[LAMBDAS])
 static void lambda_set(const struct score_cells *c, const struct gains *g, int parts,
                        struct score *s)
 {
-    int best = best_of(g->gain), few = best_of(g->few);
-    bool is_few = g->few[few] > AS_MUCH * g->gain[best];
-    double all = 0, seen = 0, rows = 0;
+    double most = g->of[0][best_of(g->of[0])], all = 0, seen = 0, rows = 0;
+    int at = 0;
 
+    for (int k = STEPS - 1; k > 0; k--)
+        at = g->of[k][best_of(g->of[k])] > AS_MUCH * most ? k : at;
+    int best = best_of(g->of[at]);
     for (int o = 0; o < s->n_outputs; o++)
         all += c->squares[o];
     for (int p = 0; p < c->parts; p++) {
         rows += c->rows[p];
         seen += p < parts ? c->rows[p] : 0;
     }
-    s->lambda = lambdas[is_few ? few : best];
-    s->steps = is_few ? RIDGE_FEW_STEPS : RIDGE_STEPS;
-    s->gain =
-        all > 0 && seen > 0 ? (is_few ? g->few[few] : g->gain[best]) / (all * seen / rows) : 0;
+    s->lambda = lambdas[best];
+    s->steps = at > 0 ? few_steps[at - 1] : RIDGE_STEPS;
+    s->gain = all > 0 && seen > 0 ? g->of[at][best] / (all * seen / rows) : 0;
 }
 
 int score_lambda_try(const struct score_cells *c, int steps, struct score *s, struct err *err)
 {
-    struct gains gains = { { 0 }, { 0 } };
+    struct gains gains = { { { 0 } } };
     int parts = MIN(c->parts, TRY_PARTS), at_once = s->n_outputs > 2 ? WIDE / parts : HALF / parts;
 
     for (int o = 0; o < s->n_outputs; o += at_once) {
@@ -104,7 +108,7 @@ int score_lambda_try(const struct score_cells *c, int steps, struct score *s, st
 int score_lambda_last(const struct score_cells *c, struct score_block *b, struct score *s,
                       struct err *err)
 {
-    struct gains gains = { { 0 }, { 0 } };
+    struct gains gains = { { { 0 } } };
 
     s->steps = RIDGE_STEPS;
     for (int o = 0; o < s->n_outputs; o++) {

@@ -56,6 +56,10 @@ int score_block_gains(const struct score_cells *c, const struct score_block *b,
                       const double *lambda, const int *steps, int n, double (*along)[SPARSE_WIDE],
                       double (*squares)[SPARSE_WIDE], struct err *err);
 
+/* score_rule.c. Sets the rule and the doubt. */
+int score_rule_choose(struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
+                      int64_t n_texts, struct score *s, struct err *err);
+
 /* score_lambda.c. Sets the penalty and the gain by fits of so many steps on all but a part, for some
  * parts. */
 int score_lambda_try(const struct score_cells *c, int steps, struct score *s, struct err *err);
@@ -86,12 +90,19 @@ struct score_limits score_limits_of(int n_outputs, int parts);
 int score_corpus(const struct bag *bag, const struct score_rows *in, const int64_t *rows,
                  int64_t n_texts, const struct score_limits *most, struct corpus *out,
                  struct err *err);
-/* The share of misspelt words (spelling.h), as a sample of the texts tells; 0 where they are too many to
- * be read once. */
-int score_misspelt(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
-                   const struct score_limits *most, double *share, struct err *err);
+/* What a sample of the texts says about rules: of the rows of all words, the share of rare words and of
+ * misspelt ones (spelling.h). Texts that are too many to be read once count as rare and spelt well. */
+struct score_signs {
+    double rare, misspelt;
+};
+int score_signs_of(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
+                   const struct score_limits *most, struct score_signs *out, struct err *err);
 /* Fits the bag on a sample of the texts. */
 int score_bag(const struct words_rule *rule, const struct score_rows *in, const int64_t *rows,
               int64_t n_texts, const struct score_limits *most, struct bag *out, struct err *err);
+/* The bag of a sample, and the matrix that it makes of the texts. */
+int score_sample_make(const struct words_rule *rule, const struct score_rows *in,
+                      const int64_t *rows, int64_t n_texts, const struct score_limits *most,
+                      struct bag *bag, struct corpus *corpus, struct err *err);
 
 #endif

@@ -62,27 +62,41 @@ static struct bag_text *texts_drawn(const struct score_rows *in, const int64_t *
     return texts;
 }
 
-int score_misspelt(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
-                   const struct score_limits *most, double *share, struct err *err)
+static int signs_read(const struct lexicon *l, const struct bag_text *texts, int64_t n,
+                      struct score_signs *out, struct err *err)
+{
+    struct spelling spelling = { .n = 0 };
+    uint32_t *rows = bag_word_rows(l, texts, n, err);
+    double all = 0, rare = 0;
+
+    if (!rows || spelling_fit(l, rows, &spelling, err) < 0) {
+        mem_try_free(rows);
+        return -1;
+    }
+    for (uint32_t w = 0; w < l->n_words; w++) {
+        all += rows[w];
+        rare += rows[w] < SPELLING_LEAST_ROWS ? rows[w] : 0;
+    }
+    out->rare = all > 0 ? rare / all : 0;
+    out->misspelt = spelling_share(&spelling, l, rows, err);
+    spelling_fini(&spelling);
+    mem_try_free(rows);
+    return out->misspelt < 0 ? -1 : 0;
+}
+
+int score_signs_of(const struct score_rows *in, const int64_t *rows, int64_t n_texts,
+                   const struct score_limits *most, struct score_signs *out, struct err *err)
 {
     struct lexicon own = { .levels = NULL };
-    struct texts from = in->texts;
-    struct spelling spelling;
+    const struct lexicon *l = in->texts.read;
     int64_t n = 0;
 
-    *share = 0;
-    if (!from.read) {
-        if (!lexicon_make(from.levels, from.n_levels, &own))
-            return 0;
-        from.read = &own;
-    }
+    *out = (struct score_signs){ .rare = 1 };
+    if (!l && !lexicon_make(in->texts.levels, in->texts.n_levels, &own))
+        return 0;
     struct bag_text *texts = texts_drawn(in, rows, n_texts, most, &n, err);
-    int rc = texts ? bag_spelling(&from, texts, n, &spelling, err) : -1;
+    int rc = texts ? signs_read(l ? l : &own, texts, n, out, err) : -1;
     mem_try_free(texts);
-    if (rc == 0) {
-        rc = spelling_share(&spelling, from.read, share, err);
-        spelling_fini(&spelling);
-    }
     lexicon_fini(&own);
     return rc;
 }
@@ -116,4 +130,16 @@ int score_corpus(const struct bag *bag, const struct score_rows *in, const int64
     /* with the texts that only other rows have, the matrix serves to score all rows */
     bool is_whole = step == 1 && in->texts.n_levels <= most->texts;
     return corpus_make(bag, &in->texts, is_whole ? NULL : rows, (int)step, out, err);
+}
+
+int score_sample_make(const struct words_rule *rule, const struct score_rows *in,
+                      const int64_t *rows, int64_t n_texts, const struct score_limits *most,
+                      struct bag *bag, struct corpus *corpus, struct err *err)
+{
+    if (score_bag(rule, in, rows, n_texts, most, bag, err) < 0)
+        return -1;
+    if (score_corpus(bag, in, rows, n_texts, most, corpus, err) == 0)
+        return 0;
+    bag_fini(bag);
+    return -1;
 }

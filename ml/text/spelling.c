@@ -102,19 +102,20 @@ uint32_t *spelling_all(const struct spelling *s, const struct lexicon *l, struct
     return hash;
 }
 
-int spelling_share(const struct spelling *s, const struct lexicon *l, double *share,
-                   struct err *err)
+double spelling_share(const struct spelling *s, const struct lexicon *l, const uint32_t *rows,
+                      struct err *err)
 {
     uint32_t *hash = spelling_all(s, l, err);
-    int64_t n = 0;
+    double all = 0, other = 0;
 
     if (!hash)
         return -1;
-    for (int64_t at = 0; at < l->n; at++)
-        n += hash[l->word[at]] != l->hash[l->word[at]];
+    for (uint32_t w = 0; w < l->n_words; w++) {
+        all += rows[w];
+        other += hash[w] != l->hash[w] ? rows[w] : 0;
+    }
     mem_try_free(hash);
-    *share = l->n > 0 ? (double)n / (double)l->n : 0;
-    return 0;
+    return all > 0 ? other / all : 0;
 }
 
 /* ---- the common words ---- */

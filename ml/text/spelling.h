@@ -48,8 +48,8 @@ int spelling_load(struct view *in, struct spelling *out, struct err *err);
 uint32_t spelling_of(const struct spelling *s, const uint32_t *sign, int n, uint32_t hash);
 /* The same of all words of a lexicon: [n_words], mem_try_free; NULL = there is no memory. */
 uint32_t *spelling_all(const struct spelling *s, const struct lexicon *l, struct err *err);
-/* The share of the words in a lexicon's texts that stand for others. */
-int spelling_share(const struct spelling *s, const struct lexicon *l, double *share,
-                   struct err *err);
+/* Of the rows of all words, the share of those that stand for others; -1 = error. */
+double spelling_share(const struct spelling *s, const struct lexicon *l, const uint32_t *rows,
+                      struct err *err);
 
 #endif
