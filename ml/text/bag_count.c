@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Texts of so few words are counted in a hash table. */
-enum { FEW_WORDS = BAG_HALF / 8 };
+enum { FEW_WORDS = BAG_HALF / 4 };
 
 /* Rows that have a feature, and the text that had it last, + 1. */
 struct counted {
