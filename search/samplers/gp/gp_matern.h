@@ -12,14 +12,16 @@
 #include <string.h>
 
 /* exp(-x) for 0 <= x < 1e9, with a relative error below 1e-13: the Taylor series of exp(r) by Horner's
- * rule, times 2^-k, which is put together from its bits. */
+ * rule, times 2^-k. Adding 1.5 * 2^52 rounds to a whole number, k, and leaves it in the lowest bits.
+ * The conversion to int would do the same, but it is undefined for the larger x of length scales near
+ * 0, which give 0 here. */
 SIMD_BODY double gp_exp_minus(double x)
 {
     static const double c[] = {
         1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
         1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5,         1,          1
     };
-    double k = (double)(int)(x * 0x1.71547652b82fep+0 + 0.5);
+    double whole = x * 0x1.71547652b82fep+0 + 0x1.8p52, k = whole - 0x1.8p52;
     double r = k * 0x1.62e42fefa38p-1 - x + k * 0x1.ef35793c7673p-45, sum = c[0];
     for (size_t i = 1; i < ARRAY_LEN(c); i++)
         sum = sum * r + c[i];
@@ -27,8 +29,10 @@ SIMD_BODY double gp_exp_minus(double x)
      * the difference masks the bits. */
     double beyond = x - 700, scale = 0;
     int64_t sign = 0;
+    uint64_t low = 0;
     memcpy(&sign, &beyond, sizeof sign);
-    uint64_t bits = (uint64_t)(1023 - (int)k) << 52 & (uint64_t)(sign >> 63);
+    memcpy(&low, &whole, sizeof low);
+    uint64_t bits = (1023 - low) << 52 & (uint64_t)(sign >> 63);
     memcpy(&scale, &bits, sizeof scale);
     return sum * scale;
 }
