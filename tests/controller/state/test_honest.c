@@ -88,7 +88,8 @@ static void noise_ships_the_baseline_in_nine_of_ten(void **state)
 /* Five folds forward in time: a gain that differs much between them is still one, and noise is none. */
 static void few_blocks_are_judged_by_their_signs(void **state)
 {
-    static const double none[5] = { 0 }, uneven[5] = { 0.5, 3, 0.6, 1, 0.7 };
+    static const double none[5] = { 0 }, uneven[5] = { 0.5, 3, 0.6, 1, 0.7 },
+                        one_level[5] = { 0.77, 0.72, 0.5, 0, 0.4 };
     static struct made m;
     int n = 0;
 
@@ -98,6 +99,9 @@ static void few_blocks_are_judged_by_their_signs(void **state)
         n += board_best(&m.st) == 1;
         mem_free(m.st.board);
         make_of(&m, seed, TRIALS, 5, uneven, 0.7);
+        assert_int_equal(board_best(&m.st), m.st.board[0]);
+        mem_free(m.st.board);
+        make_of(&m, seed, TRIALS, 5, one_level, 0.7);
         assert_int_equal(board_best(&m.st), m.st.board[0]);
         mem_free(m.st.board);
     }
