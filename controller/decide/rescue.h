@@ -1,11 +1,12 @@
 /* rescue.h - when a search ends, a paused trial may have the best score of all: it was never sent to
  * the top of its ladder, but at its level it was scored on all rows, and its model lies in its
  * checkpoint. Such a trial is granted once more with a deadline that is already over, so that it
- * completes with what it has. What ships is then the best that was found. A trial that was scored on
- * some folds only is among them if it would ship like one that the end cut there: because it is far
- * better than all others. Where an ensemble is to be
+ * completes with what it has. What ships is then the best that was found. Where an ensemble is to be
  * made (ensemble.h), further paused trials that are good enough for it complete too, as many as the
- * time allows. */
+ * time allows.
+ *
+ * A trial that was scored on some folds only completes, too, if it is far better than all others: then
+ * it would ship if the end had cut it there. */
 #ifndef CONTROLLER_DECIDE_RESCUE_H
 #define CONTROLLER_DECIDE_RESCUE_H
 

@@ -14,7 +14,6 @@
 
 struct place {
     int choice; /* enum family_device of the trials that it takes now; -1 = any */
-    int left;   /* so many ready trials of FAMILY_GPU stay where they are */
 };
 
 /* How many ready trials of FAMILY_GPU this device leaves to others at most; 0 for a GPU. */
@@ -24,7 +23,7 @@ struct place place_of(const struct study *st, const struct device *d);
 /* Whether a ready trial is one of those. */
 bool place_takes(const struct place *p, const struct study *st, const struct trial_mem *t);
 /* Whether this GPU leaves reading tables and making ensembles, which one core does as well, to a
- * core whose call waits. */
-bool place_leaves_tasks(const struct ctl *ctl, const struct runner *r, const struct device *d);
+ * core that is idle and asks. */
+bool place_leaves_tasks(struct ctl *ctl, const struct runner *r, const struct device *d);
 
 #endif

@@ -16,6 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* REDO_SHARE: how many times as much; see family_level_is_redone. */
+enum { REDO_SHARE = 10 };
+
 const char *const family_resource_name[FR_KINDS] = { "auto", "rounds", "rows" };
 
 int family_resource_find(const char *name)
@@ -26,9 +29,6 @@ int family_resource_find(const char *name)
     }
     return name[0] ? -1 : FR_AUTO;
 }
-
-/* How many times as much: see family_level_is_redone. */
-enum { REDO_SHARE = 10 };
 
 enum family_resource family_resource_of(const struct family *f, const struct family_shape *s)
 {
