@@ -2,9 +2,10 @@
  *
  * A GPU takes trials of the families that it trains best (family.device), and a core takes the
  * others first. On a large table a core also leaves a few trials of such a family to the GPUs that
- * will take them soon, as long as other trials can be made instead: a GPU that finds none of them would train what a core
- * does as well, while a core would take many times as long for the one that it took. On small tables
- * a GPU is worth about a core, so nobody leaves anything. Called by dispatch.c. */
+ * will take them soon, as long as other trials can be made instead: a GPU that finds none of them
+ * would train what a core does as well, while a core would take many times as long for the one that
+ * it took. On small tables a GPU is worth about a core, so nobody leaves anything. Called by
+ * dispatch.c. */
 #ifndef CONTROLLER_SERVE_PLACE_H
 #define CONTROLLER_SERVE_PLACE_H
 

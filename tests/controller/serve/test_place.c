@@ -4,7 +4,9 @@
 #include "base/base.h"
 #include "base/str.h"
 #include "controller/serve/place.h"
+#include "controller/serve/retry.h"
 #include "controller/state/ctl.h"
+#include "controller/state/quarantine.h"
 
 #include <string.h>
 
@@ -139,6 +141,90 @@ static void nothing_is_left_for_a_gpu_that_works_for_another_study(void **state)
     rig_close(&s.r);
 }
 
+/* The core's only trial fails by the machine. */
+static void fail_trial(struct fake *f)
+{
+    struct msg_answer a;
+    struct msg_event e;
+
+    assert_int_equal(f->n_trials, 1);
+    fake_event(f, 0, &e);
+    e.type = MSG_FAILED;
+    e.reason = TR_DEVICE;
+    assert_int_equal(fake_report(f, &e, 1, &a), 0);
+    assert_int_equal(a.replies[0].action, MSG_OK);
+    msg_answer_fini(&a);
+    fake_drop(f, 0);
+}
+
+/* A trial that must not be granted yet does not decide what the core looks for. */
+static void a_trial_that_waits_for_its_retry_keeps_no_core_from_work(void **state)
+{
+    struct scene s;
+    struct fake other;
+
+    (void)state;
+    set(&s, SPACE("s", BOOST "," FOREST), LARGE, true);
+    fake_open(&other, &s.r, "other", 1);
+    assert_string_equal(next_family(&other), "baseline");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fake_ask(&s.core), 1);
+        assert_non_null(strstr(s.core.trials[0].config, "forest"));
+        fail_trial(&s.core);
+    }
+    assert_int_equal(retry_n_waiting(rig_get(&s.r, s.study)), 1);
+    rig_get(&s.r, s.study)->problem.shape.rows = SMALL; /* nothing is left to the GPU */
+    assert_string_equal(next_family(&s.core), "boost");
+    rig_close(&s.r);
+}
+
+static void on_grant(void *arg, json_t *grant, const struct err *err)
+{
+    (void)arg;
+    (void)err;
+    json_decref(grant);
+}
+
+static void wait_for_work(struct scene *s, struct fake *f)
+{
+    struct msg_ask ask = { .n = 1, .max_trials = 1, .wait_s = 30 };
+    struct ctl_wait *wait = NULL;
+    json_t *body = NULL;
+
+    str_copy(ask.session, sizeof ask.session, f->session);
+    str_copy(ask.device, sizeof ask.device, f->device);
+    body = msg_ask_json_new(&ask);
+    assert_int_equal(RIG_CALL(&s->r, ctl_runner_lease(s->r.ctl, 0, f->id, body, on_grant, NULL,
+                                                      &wait, &rig_err)),
+                     0);
+    json_decref(body);
+    assert_non_null(wait);
+}
+
+/* Reading a table is left to a core that waits for work, and only as long as that core may get any. */
+static void a_gpu_leaves_tasks_to_a_core_that_can_take_them(void **state)
+{
+    struct scene s;
+    struct runner *core = NULL, *gpu = NULL;
+
+    (void)state;
+    rig_open(&s.r);
+    fake_open(&s.core, &s.r, "core", 1);
+    fake_open_kind(&s.gpu, &s.r, "gpu", 8, "cuda");
+    core = runner_find(s.r.ctl, s.core.id);
+    gpu = runner_find(s.r.ctl, s.gpu.id);
+    assert_false(place_leaves_tasks(s.r.ctl, gpu, &gpu->devices[0]));
+    wait_for_work(&s, &s.core);
+    assert_true(place_leaves_tasks(s.r.ctl, gpu, &gpu->devices[0]));
+    assert_false(place_leaves_tasks(s.r.ctl, core, &core->devices[0]));
+    for (int trial = 1; !core->devices[0].is_quarantined; trial++) {
+        assert_true(trial <= 5);
+        (void)RIG_CALL(&s.r, quarantine_failed(s.r.ctl, s.core.id, s.core.device, trial, &rig_err));
+    }
+    assert_false(place_leaves_tasks(s.r.ctl, gpu, &gpu->devices[0]));
+    rig_close(&s.r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +234,8 @@ int main(void)
         cmocka_unit_test(nothing_is_left_on_small_tables_or_without_a_gpu),
         cmocka_unit_test(nothing_is_left_for_a_gpu_that_takes_no_work),
         cmocka_unit_test(nothing_is_left_for_a_gpu_that_works_for_another_study),
+        cmocka_unit_test(a_trial_that_waits_for_its_retry_keeps_no_core_from_work),
+        cmocka_unit_test(a_gpu_leaves_tasks_to_a_core_that_can_take_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
