@@ -46,8 +46,13 @@ static void told_number(struct buf *b, const json_t *note)
                   { "decimal", "the decimal sign \"", "\"" },
                   { "percent", "% ", "" },
                   { "unit", "the unit ", "" } };
-    const char *with = " with ";
+    const char *with = " with ", *measure = str_of(note, "measure");
 
+    if (*measure) {
+        (void)buf_addf(b, NULL, "%s in %s", str_eq(measure, "time") ? "durations" : "amounts",
+                       print_safe(str_of(note, "unit")));
+        return;
+    }
     (void)buf_adds(b, "numbers", NULL);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         const char *value = str_of(note, parts[i].key);
@@ -58,6 +63,10 @@ static void told_number(struct buf *b, const json_t *note)
     }
     if (json_is_true(json_object_get(note, "magnitudes"))) {
         (void)buf_addf(b, NULL, "%sk, M and B for thousands, millions and billions", with);
+        with = ", ";
+    }
+    if (json_object_get(note, "bounds")) {
+        (void)buf_addf(b, NULL, "%sbounds as <5 or 5+", with);
         with = ", ";
     }
     if (json_object_get(note, "odd_negatives"))

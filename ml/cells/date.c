@@ -161,6 +161,44 @@ static bool take_named(struct cursor *c, int day, struct date *out, int *y, int 
     return true;
 }
 
+/* The Monday of week 1 is that of the week with 4 January (ISO 8601). 1970-01-01 was a Thursday. */
+static double week_seconds(int year, int week, int day)
+{
+    int64_t fourth = (int64_t)(date_seconds(year, 1, 4) / DAY_SECONDS);
+    int64_t monday = fourth - ((fourth + 3) % 7 + 7) % 7;
+
+    return (double)((monday + 7 * (week - 1) + day - 1) * DAY_SECONDS);
+}
+
+/* All of the text is a quarter, 2024Q1 or Q1 2024, or a week of ISO 8601, 2024-W09 or 2024-W09-5. */
+static bool take_part_of_year(struct cursor c, struct date *out)
+{
+    int y = 0, part = 0, day = 1;
+    bool is_first = take(&c, 'Q') || take(&c, 'q'), is_week = false;
+
+    if (is_first && (take_number(&c, 1, &part) != 1 || c.s == c.end || is_digit(*c.s)))
+        return false;
+    if (is_first)
+        (void)(take(&c, '-') || take(&c, '/') || skip_spaces(&c));
+    if (take_number(&c, 4, &y) != 4 || y < 1)
+        return false;
+    if (!is_first) {
+        (void)(take(&c, '-') || skip_spaces(&c));
+        is_week = take(&c, 'W');
+        if (!is_week && !take(&c, 'Q') && !take(&c, 'q'))
+            return false;
+        if (take_number(&c, is_week ? 2 : 1, &part) != 1 + is_week)
+            return false;
+        if (is_week && take(&c, '-') && take_number(&c, 1, &day) != 1)
+            return false;
+    }
+    if (c.s != c.end || part < 1 || part > (is_week ? 53 : 4) || day < 1 || day > 7)
+        return false;
+    out->has_date = true;
+    out->seconds = is_week ? week_seconds(y, part, day) : date_seconds(y, part * 3 - 2, 1);
+    return true;
+}
+
 /* Eight digits and no more: year, month and day. */
 static bool take_whole(struct cursor *c, struct date *out, int *y, int *m, int *d)
 {
@@ -324,6 +362,8 @@ bool date_read(const char *s, size_t n, enum date_order order, struct date *out)
     /* Only a digit or the name of a weekday or month begins a date. */
     if (!is_digit(*s) && !is_letter(*s))
         return false;
+    if (take_part_of_year(c, out))
+        return true;
     if (is_letter(*s))
         skip_weekday(&c);
     if (c.s == c.end)

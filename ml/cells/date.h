@@ -5,6 +5,7 @@
  *   20240301, 20240301T123015Z                                     without signs
  *   3/1/2024, 01.03.24, 1-3-2024 14:05, 1/3/2024 2:05 PM           the order is the caller's
  *   1 March 2024, 01-Mar-24, Mar 1, 2024, Fri, 1 Mar 2024 12:00:00 GMT
+ *   2024Q1, 2024-Q1, Q1 2024, 2024-W09, 2024-W09-5                 the first day of it
  *   12:30, 12:30:15, 2:05 PM                                       time alone: of 1970-01-01
  *
  * Two digits of a year mean 1969 to 2068. Times without a zone are taken as UTC. Called by

@@ -6,9 +6,13 @@
 #include "ml/cells/csv_num.h"
 #include "ml/cells/words.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { LONGEST = 96, DIGITS = 128, UNIT_BYTES = 16 };
+
+/* How far "<5" is from 5, as a share of it: more than what a float can tell apart. */
+#define BESIDE 1e-6
 
 struct cursor {
     const char *s;
@@ -53,6 +57,27 @@ static bool take_sign(struct cursor *c, bool *is_negative)
         return true;
     }
     return false;
+}
+
+/* "<", ">", "<=", ">=" and their typographic forms. *side: -1 or 1 where the number itself is
+ * excluded, else 0. */
+static void take_bound(struct cursor *c, struct form *out, int *side)
+{
+    if (c->n >= 3 &&
+        (memcmp(c->s, "\xe2\x89\xa4", 3) == 0 || memcmp(c->s, "\xe2\x89\xa5", 3) == 0)) {
+        skip(c, 3);
+    } else if (c->n > 0 && (*c->s == '<' || *c->s == '>')) {
+        *side = *c->s == '<' ? -1 : 1;
+        skip(c, 1);
+        if (c->n > 0 && *c->s == '=') {
+            *side = 0;
+            skip(c, 1);
+        }
+    } else {
+        return;
+    }
+    out->is_bound = true;
+    skip_spaces(c);
 }
 
 static bool take_currency(struct cursor *c, struct form *out)
@@ -267,6 +292,9 @@ static bool take_tail(struct cursor *c, struct form *out, bool *is_negative)
         } else if (*c->s == '-' && c->n == 1 && !*is_negative) {
             *is_negative = out->has_odd_minus = true;
             skip(c, 1);
+        } else if (*c->s == '+' && !out->is_bound && !out->unit) {
+            out->is_bound = true;
+            skip(c, 1);
         } else if (!(!out->currency && take_currency(c, out)) &&
                    !(!out->unit && take_unit(c, out))) {
             return false;
@@ -280,6 +308,7 @@ bool form_read(const char *s, size_t n, char decimal, struct form *out)
     bool is_negative = false, has_paren = false, has_sign;
     struct csv_value v;
     size_t len = 0;
+    int side = 0;
 
     *out = (struct form){ .magnitude = 1 };
     words_trim(&s, &n);
@@ -291,6 +320,7 @@ bool form_read(const char *s, size_t n, char decimal, struct form *out)
         words_trim(&s, &n);
     }
     struct cursor c = { s, n };
+    take_bound(&c, out, &side);
     has_sign = take_sign(&c, &is_negative);
     if (take_currency(&c, out))
         skip_spaces(&c);
@@ -311,8 +341,9 @@ bool form_read(const char *s, size_t n, char decimal, struct form *out)
     out->is_code = has_zero && whole == len && !has_sign;
     out->has_odd_minus = out->has_odd_minus || has_paren;
     out->value = is_negative || has_paren ? -v.d : v.d;
+    out->value += side * BESIDE * (out->value == 0 ? 1 : fabs(out->value));
     out->magnitude = magnitude_of(out);
     out->is_plain = !out->group && !out->has_percent && !out->has_odd_minus && !out->currency &&
-                    !out->unit && decimal == '.';
+                    !out->unit && !out->is_bound && decimal == '.';
     return true;
 }

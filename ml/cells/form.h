@@ -1,5 +1,5 @@
 /* form.h - numbers as people write them in tables: "$1,234.50", "12 %", "(1.234,5)", "85 kg",
- * "1.2M", "5-". One text at a time; which sign is the decimal one is the caller's decision,
+ * "1.2M", "5-", "<0.5", "10+". One text at a time; which sign is the decimal one is the caller's decision,
  * because only the whole column shows it (judge.h). Called by judge.c and by the CSV reader. */
 #ifndef ML_CELLS_FORM_H
 #define ML_CELLS_FORM_H
@@ -8,7 +8,8 @@
 #include <stddef.h>
 
 struct form {
-    /* the number without the factors of a magnitude */
+    /* the number without the factors of a magnitude; of "<5" a millionth less, of ">5" a millionth
+     * more, so that it stands beside 5 and is not the same */
     double value;
     /* 1000 for "k", 1e6 for "M", 1e9 for "B"; 1 = none. A magnitude is also noted as the unit:
      * where all rows have the same, it is one. */
@@ -18,6 +19,8 @@ struct form {
     bool has_percent;
     /* "(5)" or "5-" */
     bool has_odd_minus;
+    /* "<5", ">= 5", "5+": the true number is not known, only that it is no larger or no smaller */
+    bool is_bound;
     /* digits alone with a needless zero in front, such as "007 kg" */
     bool is_code;
     /* csv_number reads the text as it stands */

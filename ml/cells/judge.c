@@ -149,6 +149,21 @@ char **judge_missing_of(const char *note)
 
 /* ---- the order of the judgements ---- */
 
+/* Numbers; where they are declared, amounts in several units before numbers with many other words. */
+static int judge_amounts(const struct frame_levels *l, const struct judge_opts *o,
+                         struct judged *out, struct err *err)
+{
+    struct judge_opts open = *o;
+    int rc = 0;
+
+    if (o->want != JUDGE_NUMBERS)
+        return judge_numbers(l, o, out, err);
+    open.want = JUDGE_ANY;
+    rc = judge_numbers(l, &open, out, err);
+    rc = rc == 0 ? judge_measures(l, &open, out, err) : rc;
+    return rc == 0 ? judge_numbers(l, o, out, err) : rc;
+}
+
 int judge_texts(const struct frame_levels *l, const struct judge_opts *o, struct judged *out,
                 struct err *err)
 {
@@ -159,9 +174,11 @@ int judge_texts(const struct frame_levels *l, const struct judge_opts *o, struct
     if (l->n == 0)
         return 0;
     if (is_open || o->want == JUDGE_NUMBERS)
-        rc = judge_numbers(l, o, out, err);
+        rc = judge_amounts(l, o, out, err);
     if (rc == 0 && (is_open || o->want == JUDGE_DATES))
         rc = judge_dates(l, o, out, err);
+    if (rc == 0 && is_open)
+        rc = judge_measures(l, o, out, err);
     if (rc != 0)
         return rc < 0 ? -1 : 0;
     if (o->want == JUDGE_TEXT)

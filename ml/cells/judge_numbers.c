@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 96, PADDING = 16, MIN_WITH_UNIT = 8 };
+/* With bounds such as "<5" among them, fewer different numbers without one are categories: "1", "2",
+ * "3", "4+". Where most rows are bounds, there must be as many as MANY_FREE. */
+enum { LONGEST = 96, PADDING = 16, MIN_WITH_UNIT = 8, MIN_FREE = 8, MANY_FREE = 16 };
 
 /* The word that more than half of the rows have, if there is one. */
 struct vote {
@@ -29,11 +31,19 @@ static bool same(const char *a, size_t n, const char *b, size_t m)
     return n == m && (n == 0 || memcmp(a, b, n) == 0);
 }
 
+/* The same unit, "year" or "years". */
+static bool same_unit(const char *a, size_t n, const char *b, size_t m)
+{
+    n -= n >= 3 && a[n - 1] == 's';
+    m -= m >= 3 && b[m - 1] == 's';
+    return same(a, n, b, m);
+}
+
 static void vote(struct vote *v, const char *s, size_t n, int64_t count)
 {
     if (!s)
         return;
-    if (same(v->s, v->n, s, n)) {
+    if (same_unit(v->s, v->n, s, n)) {
         v->lead += count;
         return;
     }
@@ -49,6 +59,8 @@ struct look {
     struct vote unit, currency;
     /* rows with a unit, a unit of one letter that touches the number, and so on */
     int64_t units, letters, currencies, percents, plains, odd_minus, codes;
+    /* rows with bounds such as "<5", and different texts without */
+    int64_t bounds, free;
     bool has_group, has_magnitudes;
     char group;
     double most_plain, most_percent;
@@ -115,7 +127,7 @@ static bool has_magnitudes(const struct frame_levels *l, const struct look *k)
             continue;
         if (f.magnitude <= 1)
             return false;
-        has_other = has_other || !same(f.unit, f.unit_n, k->unit.s, k->unit.n);
+        has_other = has_other || !same_unit(f.unit, f.unit_n, k->unit.s, k->unit.n);
     }
     return has_other && k->units > 0;
 }
@@ -128,14 +140,14 @@ static void look_again(const struct frame_levels *l, struct look *k, double *val
     struct form f;
 
     k->tally = (struct judge_tally){ .has_list = k->tally.has_list };
-    k->units = k->codes = 0;
+    k->units = k->codes = k->bounds = k->free = 0;
     for (int64_t i = 0; i < l->n; i++) {
         size_t n;
         const char *s = judge_text(l, i, &n);
         int64_t count = l->count[i];
         bool is_number = read_one(s, n, k->decimal, &f);
         if (is_number && f.unit && !k->has_magnitudes)
-            is_number = same(f.unit, f.unit_n, k->unit.s, k->unit.n) &&
+            is_number = same_unit(f.unit, f.unit_n, k->unit.s, k->unit.n) &&
                         !(no_letters && is_letter_unit(&f, s));
         if (is_number && f.currency)
             is_number = same(f.currency, f.currency_n, k->currency.s, k->currency.n);
@@ -152,6 +164,8 @@ static void look_again(const struct frame_levels *l, struct look *k, double *val
         k->percents += f.has_percent ? count : 0;
         k->odd_minus += f.has_odd_minus ? count : 0;
         k->plains += f.is_plain ? count : 0;
+        k->bounds += f.is_bound ? count : 0;
+        k->free += !f.is_bound;
         k->codes += f.is_code ? count : 0;
         k->has_group = k->has_group || f.group;
         k->group = f.group ? f.group : k->group;
@@ -202,6 +216,8 @@ static int note_make(const struct look *k, bool is_scaled, struct judged *out, s
         rc = buf_adds(&b, ",\"magnitudes\":true", NULL);
     else if (rc == 0 && k->units > 0)
         rc = note_word(&b, "unit", k->unit.s, k->unit.n);
+    if (rc == 0 && k->bounds > 0)
+        rc = buf_addf(&b, NULL, ",\"bounds\":%lld", (long long)k->bounds);
     if (rc == 0 && k->odd_minus > 0)
         rc = buf_addf(&b, NULL, ",\"odd_negatives\":%lld", (long long)k->odd_minus);
     rc = rc == 0 ? judge_note_words(&b, &k->tally, "not_numbers") : rc;
@@ -214,8 +230,11 @@ static bool look_wins(const struct look *k)
     const struct judge_tally *t = &k->tally;
     /* few texts with a unit, such as "1B" and "2B", are categories */
     bool few = t->distinct < MIN_WITH_UNIT && !(t->distinct >= 3 && t->distinct == t->rows);
+    bool is_bounded =
+        k->bounds > 0 && (k->free < MIN_FREE || (k->bounds * 2 > t->rows && k->free < MANY_FREE));
 
-    return judge_tally_wins(t) && k->codes == 0 && !(k->units > 0 && !k->has_magnitudes && few);
+    return judge_tally_wins(t) && k->codes == 0 && !is_bounded &&
+           !(k->units > 0 && !k->has_magnitudes && few);
 }
 
 static int fail_none(const struct look *k, struct err *err)
@@ -269,6 +288,8 @@ bool judge_number_as(const char *note, const char *s, size_t n, double *out)
 {
     struct form f;
 
+    if (strstr(note, "\"measure\":"))
+        return judge_measure_as(note, s, n, out);
     if (!read_one(s, n, strstr(note, "\"decimal\":\",\"") ? ',' : '.', &f))
         return false;
     *out = f.value;

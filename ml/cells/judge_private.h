@@ -48,8 +48,12 @@ static inline const char *judge_text(const struct frame_levels *l, int64_t i, si
 /* 1 = the column is that, and `out` is set; 0 = it is not; -1 = error. */
 int judge_numbers(const struct frame_levels *l, const struct judge_opts *o, struct judged *out,
                   struct err *err);
+int judge_measures(const struct frame_levels *l, const struct judge_opts *o, struct judged *out,
+                   struct err *err);
 int judge_dates(const struct frame_levels *l, const struct judge_opts *o, struct judged *out,
                 struct err *err);
+/* One text of a column whose note tells what is measured, as an amount; false = it is none. */
+bool judge_measure_as(const char *note, const char *s, size_t n, double *out);
 /* Never fail. */
 bool judge_list(const struct frame_levels *l, bool must, struct judged *out);
 bool judge_long_text(const struct frame_levels *l, struct judged *out);

@@ -1,6 +1,6 @@
 /* fuzz_csv.c - any bytes as CSV: one clear error and no file, or a frame that passes its own check, whose hash and cells do
  * not depend on how the bytes arrived or on the instructions that read them. The first three bytes choose options and read size.
- * covers: ml/cells/form.c ml/cells/date.c ml/cells/words.c ml/cells/judge.c ml/cells/judge_numbers.c ml/cells/judge_dates.c ml/cells/judge_shape.c
+ * covers: ml/cells/form.c ml/cells/date.c ml/cells/words.c ml/cells/judge.c ml/cells/judge_numbers.c ml/cells/measure.c ml/cells/judge_measures.c ml/cells/judge_dates.c ml/cells/judge_shape.c
  * covers: ml/read/csv_end.c ml/read/csv.c ml/read/csv_scan.c ml/cells/csv_num.c ml/read/csv_col.c ml/read/csv_table.c ml/read/csv_retype.c ml/read/csv_dict.c ml/read/csv_dialect.c ml/read/csv_wide.c ml/read/csv_seen.c */
 #include "tests/fuzz/feed.h"
 
@@ -116,11 +116,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         { .name = "b", .type = FRAME_NUMERIC, .note = "{\"decimal\":\",\",\"magnitudes\":true}" },
         { .name = "c", .type = FRAME_CATEGORICAL, .kind = FRAME_LIST }
     };
+    static const struct csv_override amounts[] = {
+        { .name = "a", .type = FRAME_NUMERIC, .note = "{\"measure\":\"time\"}" },
+        { .name = "b",
+          .type = FRAME_NUMERIC,
+          .note = "{\"measure\":\"length\",\"decimal\":\",\"}" },
+        { .name = "c", .type = FRAME_NUMERIC }
+    };
     char one[SHA256_HEX] = "", two[SHA256_HEX] = "";
 
     if (size < 3)
         return 0;
-    struct csv_opts opts = { .name = "fuzz.csv", .overrides = data[1] & 32 ? kinds : over };
+    struct csv_opts opts = { .name = "fuzz.csv",
+                             .overrides = data[1] & 64   ? amounts
+                                          : data[1] & 32 ? kinds
+                                                         : over };
     opts.delimiter = delimiters[(data[0] & 15) % sizeof(delimiters)];
     opts.header = (enum csv_header)((data[0] >> 4) % 3);
     opts.n_overrides = data[1] & 3;

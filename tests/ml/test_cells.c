@@ -84,6 +84,82 @@ static void numbers_are_read_in_every_dress(void **state)
     frame_close(f);
 }
 
+/* In a column of other amounts of the same kind. The texts of each kind differ in their unit. */
+static void amounts_are_read_in_every_unit(void **state)
+{
+    static const struct {
+        const char *kind, *others[3];
+        struct {
+            const char *text;
+            double value;
+        } cases[12];
+    } kinds[] = {
+        { "time",
+          { "%d min", "1%d s", "%d h" },
+          { { "2h 30m", 9000 },
+            { "2h30m", 9000 },
+            { "1 hour, 5 minutes and 3 s", 3903 },
+            { "2 weeks", 1209600 },
+            { "1 day 02:10:05.5", 94205.5 },
+            { "27:15:00", 98100 },
+            { "-2 days 00:00:00", -172800 },
+            { "PT2H30M", 9000 },
+            { "P1DT0.5S", 86400.5 },
+            { "1.5 Hours", 5400 },
+            { "0", 0 } } },
+        { "length",
+          { "%d cm", "1.%d m", "%d mm" },
+          { { "5'11\"\"", 1.8034 },
+            { "6 ft 2 in", 1.8796 },
+            { "1,500 m", 1500 },
+            { "2 miles", 3218.688 } } },
+        { "mass",
+          { "%d kg", "%d g", "1%d lb" },
+          { { "8 lb 4 oz", 3.7421370525 }, { "2 t", 2000 } } },
+        { "volume", { "%d ml", "1.%d l", "%d cl" }, { { "2 litres", 2 } } },
+        { "data",
+          { "%d KB", "1%d MB", "%d B" },
+          { { "1.5 GB", 1.5e9 }, { "2KiB", 2048 }, { "3G", 3e9 } } },
+        { "data_rate", { "%d kbps", "%d Mbps", "%d bps" }, { { "2 Gbit/s", 2e9 } } },
+        { "frequency", { "%d MHz", "2.%d GHz", "%d kHz" }, { { "50 Hz", 50 } } },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+        for (int i = 0; i < 12 && kinds[k].cases[i].text; i++) {
+            const char *const *o = kinds[k].others;
+            const double want = kinds[k].cases[i].value;
+            struct frame *f = COLUMN(kinds[k].cases[i].text, o[0], o[1], o[2]);
+            if (f->cols[0].type != FRAME_NUMERIC ||
+                fabs(cell_number(f, "x", 0) - want) > 1e-9 * fabs(want))
+                fail_msg("%s: not %g (%s)", kinds[k].cases[i].text, want, f->cols[0].note);
+            assert_non_null(strstr(f->cols[0].note, kinds[k].kind));
+            frame_close(f);
+        }
+    }
+}
+
+/* What stands at a bound is beside the number, so that "< 1 year" is not "1 year". */
+static void bounds_are_beside_their_numbers(void **state)
+{
+    struct frame *f = COLUMN("<100", "%d", ">= 300", "%d.5", "200+", "> 0");
+
+    (void)state;
+    assert_int_equal(f->cols[0].type, FRAME_NUMERIC);
+    assert_non_null(strstr(f->cols[0].note, "\"bounds\":40"));
+    assert_true((float)cell_number(f, "x", 0) < 100 && cell_number(f, "x", 0) > 99.99);
+    assert_true(cell_number(f, "x", 2) == 300 && cell_number(f, "x", 4) == 200);
+    assert_true(cell_number(f, "x", 5) > 0 && cell_number(f, "x", 5) < .01);
+    frame_close(f);
+
+    f = COLUMN("< 1 year", "1 year", "2 years", "3 years", "4 years", "5 years", "6 years",
+               "7 years", "8 years", "9 years", "10+ years", "n/a");
+    assert_int_equal(f->cols[0].type, FRAME_NUMERIC);
+    assert_int_equal(f->cols[0].missing, ROWS / 12);
+    assert_true(cell_number(f, "x", 0) < 1 && cell_number(f, "x", 10) == 10);
+    frame_close(f);
+}
+
 static void words_among_numbers_are_missing(void **state)
 {
     static const char *const words[] = { "-",    "--",           ".",
@@ -232,7 +308,12 @@ static void categories_never_become_numbers(void **state)
         { "none", "1", "2", "3" }, /* as frequent as the numbers */
         { "yes", "no", "1", "0" },
         { "$%d", "\xe2\x82\xac%d", "$1%d", "\xe2\x82\xac%d" }, /* two currencies */
-        { "%d kg", "%d lb", "1%d kg", "1%d lb" },
+        { "%d kg", "%d m", "1%d kg", "1%d m" },
+        { "500 ml", "1 l", "1.5 l", "2 l" },             /* few sizes */
+        { "<5", ">5", "<10", ">10" },                    /* nothing but bounds */
+        { "12A", "12B", "14D", "%dF" },                  /* seats */
+        { "%dh 1%dm", "1%dm", "2h", "about 2%d hours" }, /* a quarter are no durations */
+        { "2024Q1", "2024Q5", "Q%d", "2024-W54" },
         { "10-20", "20-30", "30-40", "%d" },
         { "item-%d", "item-1%d", "item-2%d", "item-3%d" },
         { "1.2.%d", "1.3.%d", "2.0.%d", "2.1.%d" },
@@ -288,6 +369,11 @@ static void dates_are_read_in_every_order(void **state)
         { "12:30", "23:59:59.5", 1970, 1, 1, 45000, "\"read\":\"time\"" },
         { "2:30 PM", "11:00 am", 1970, 1, 1, 52200, "time" },
         { "2024-03", "2023-12", 2024, 3, 1, 0, "date" },
+        { "2024Q2", "2023-Q4", 2024, 4, 1, 0, "date" },
+        { "Q2 2024", "q4/2023", 2024, 4, 1, 0, "date" },
+        { "2024-W01", "2023-W52", 2024, 1, 1, 0, "date" },
+        { "2021W01-3", "2020-W53", 2021, 1, 6, 0, "date" },
+        { "2026-W53", "2025-W01", 2026, 12, 28, 0, "date" },
     };
 
     (void)state;
@@ -530,6 +616,23 @@ static void a_note_reads_another_table_alike(void **state)
     frame_close(f);
 }
 
+static void a_note_of_amounts_reads_another_table_alike(void **state)
+{
+    struct frame *f = COLUMN("%d min", "1%d s", "%d h");
+    char note[400];
+
+    (void)state;
+    (void)snprintf(note, sizeof(note), "%s", f->cols[0].note);
+    struct csv_override over = { .name = "x", .type = f->cols[0].type, .note = note };
+    struct csv_opts opts = { .overrides = &over, .n_overrides = 1 };
+    frame_close(f);
+    f = csv_frame("x,k\n5 m,1\n90 s,2\n5 kg,3\n,4\n", &opts);
+    assert_true(cell_number(f, "x", 0) == 300 && cell_number(f, "x", 1) == 90);
+    assert_int_equal(f->cols[0].not_numbers, 1);
+    assert_int_equal(f->cols[0].missing, 2);
+    frame_close(f);
+}
+
 /* `missing` lists the only texts for missing: NA is a level then, a number may stand for missing, and a second table is
  * read so too. */
 static void a_column_may_list_its_own_words_for_missing(void **state)
@@ -564,6 +667,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_in_every_dress),
+        cmocka_unit_test(amounts_are_read_in_every_unit),
+        cmocka_unit_test(bounds_are_beside_their_numbers),
         cmocka_unit_test(words_among_numbers_are_missing),
         cmocka_unit_test(every_sign_of_a_currency_is_known),
         cmocka_unit_test(every_word_for_missing_is_known),
@@ -578,6 +683,7 @@ int main(void)
         cmocka_unit_test(lists_and_texts_are_told_from_categories),
         cmocka_unit_test(declared_columns_obey),
         cmocka_unit_test(a_note_reads_another_table_alike),
+        cmocka_unit_test(a_note_of_amounts_reads_another_table_alike),
         cmocka_unit_test(a_column_may_list_its_own_words_for_missing),
     };
 

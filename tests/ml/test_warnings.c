@@ -258,6 +258,32 @@ static void an_order_that_no_column_names_is_hinted_at_where_it_is_strong(void *
     }
 }
 
+/* Dates order the rows, times of day come back every day. */
+static void times_of_day_are_no_order(void **state)
+{
+    (void)state;
+    for (int has_date = 0; has_date < 2; has_date++) {
+        struct warnings w = { 0 };
+        struct rng r;
+        struct buf b;
+
+        rng_init(&r, 8, 0);
+        buf_init(&b, 1 << 20);
+        assert_int_equal(buf_adds(&b, "x1,when,y\n", NULL), 0);
+        for (int i = 0; i < ROWS; i++)
+            assert_int_equal(buf_addf(&b, NULL, "%.4f,%s%02d:%02d,%.4f\n", rng_normal(&r),
+                                      has_date ? "2024-03-01 " : "", (int)rng_below(&r, 24),
+                                      (int)rng_below(&r, 60), rng_normal(&r)),
+                             0);
+        found_in(csv_frame(b.data, NULL), ML_REGRESSION, &nothing, NULL, &w);
+        buf_fini(&b);
+        if (has_date)
+            expect_one(&w, "ordered", "when");
+        else
+            assert_int_equal(w.n, 0);
+    }
+}
+
 static void few_and_uneven_groups_are_told(void **state)
 {
     const struct ml_rows_spec by = { .groups = "x3" };
@@ -394,6 +420,7 @@ int main(void)
         cmocka_unit_test(rows_that_repeat_are_kept_in_one_fold),
         cmocka_unit_test(groups_and_order_that_nobody_named_are_hinted_at),
         cmocka_unit_test(an_order_that_no_column_names_is_hinted_at_where_it_is_strong),
+        cmocka_unit_test(times_of_day_are_no_order),
         cmocka_unit_test(few_and_uneven_groups_are_told),
         cmocka_unit_test(test_rows_of_another_kind_are_told),
         cmocka_unit_test(levels_spelled_nearly_alike_are_told_with_their_rows),

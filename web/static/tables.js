@@ -97,6 +97,7 @@ function toldOf(c) {
     note.thousands && `thousands parted by "${note.thousands}"`,
     note.decimal && `decimal sign "${note.decimal}"`, note.percent && `% ${note.percent}`,
     note.unit && `unit ${note.unit}`, note.magnitudes && 'k, M and B',
+    note.bounds && `bounds ${count(note.bounds)}`,
     note.order && `order ${note.order} by ${note.by}`, note.zones && 'moved to UTC',
     note.sep && `parted by "${note.sep}"`, words('missing', note.missing),
     words('no numbers', note.not_numbers), words('no dates', note.not_dates)
