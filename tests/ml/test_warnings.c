@@ -302,6 +302,48 @@ static void few_and_uneven_groups_are_told(void **state)
     expect_one(&w, "large_group", "x3");
 }
 
+/* A table of a number and of a name; names are drawn from `names`, in a skewed way, behind a prefix. */
+static struct frame *named_rows(uint64_t seed, int rows, const char *prefix, int names)
+{
+    struct rng r;
+    struct buf b;
+
+    rng_init(&r, seed, 0);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(buf_adds(&b, "x1,name,y\n", NULL), 0);
+    for (int i = 0; i < rows; i++) {
+        double u = rng_unit(&r);
+        assert_int_equal(buf_addf(&b, NULL, "%.4f,%s%d,%.4f\n", rng_normal(&r), prefix,
+                                  (int)(u * u * names), rng_normal(&r)),
+                         0);
+    }
+    struct frame *f = csv_frame(b.data, NULL);
+    buf_fini(&b);
+    return f;
+}
+
+/* Nearly every name of a test row is new where nearly every name of the training rows stands once:
+ * that is no sign of another kind of rows. */
+static void names_that_rarely_repeat_are_no_other_kind_of_rows(void **state)
+{
+    static const int names[] = { 3, 40, 600, 3000, 20000, 1000000 };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+        for (int other = 0; other < 2; other++) {
+            struct warnings w = { 0 };
+            struct frame *f = named_rows(5 + k, 2 * ROWS, "a", names[k]),
+                         *test = named_rows(95 + k, ROWS, other ? "b" : "a", names[k]);
+            bool is_told = false;
+            found_in(f, ML_REGRESSION, &nothing, test, &w);
+            for (int i = 0; i < w.n; i++)
+                is_told = is_told || str_eq(w.of[i].code, "other_test_rows");
+            if (is_told != (other && names[k] < 5000))
+                fail_msg("%d names, other %d: %d", names[k], other, is_told);
+        }
+    }
+}
+
 static void test_rows_of_another_kind_are_told(void **state)
 {
     (void)state;
@@ -422,6 +464,7 @@ int main(void)
         cmocka_unit_test(an_order_that_no_column_names_is_hinted_at_where_it_is_strong),
         cmocka_unit_test(times_of_day_are_no_order),
         cmocka_unit_test(few_and_uneven_groups_are_told),
+        cmocka_unit_test(names_that_rarely_repeat_are_no_other_kind_of_rows),
         cmocka_unit_test(test_rows_of_another_kind_are_told),
         cmocka_unit_test(levels_spelled_nearly_alike_are_told_with_their_rows),
         cmocka_unit_test(classes_spelled_nearly_alike_are_told),
