@@ -8,6 +8,7 @@
 
 #include "ml/cpu/simd.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #ifdef SIMD_WIDE
@@ -48,8 +49,8 @@ SIMD_BODY void lanes_add(struct column_moments *m, const double *x, const uint8_
     }
 }
 
-SIMD_BODY void column_moments_add_body(struct column_moments *to, const double *x,
-                                       const uint8_t *use, int64_t n)
+SIMD_BODY void moments_add_body(struct column_moments *to, const double *x, const uint8_t *use,
+                                int64_t n)
 {
     struct column_moments m = *to;
     int64_t i = 0;
@@ -64,9 +65,66 @@ SIMD_BODY void column_moments_add_body(struct column_moments *to, const double *
     lanes_add(&m, x + i, use ? use + i : NULL, (int)(n - i));
     *to = m;
 }
-SIMD_KERNEL(column_moments_add,
-            (struct column_moments * m, const double *x, const uint8_t *use, int64_t n),
-            (m, x, use, n))
+SIMD_KERNEL_STATIC(moments_add,
+                   (struct column_moments * m, const double *x, const uint8_t *use, int64_t n),
+                   (m, x, use, n))
+
+#ifdef SIMD_WIDE
+static inline SIMD_WIDE __m512i one_more(__m512i count, __mmask8 of)
+{
+    return _mm512_mask_add_epi64(count, of, count, _mm512_set1_epi64(1));
+}
+
+/* The same with one register for each array of lanes: gcc keeps them in memory. */
+SIMD_WIDE static void moments_add_lanes(struct column_moments *m, const double *x,
+                                        const uint8_t *use, int64_t n)
+{
+    const __m512d center = _mm512_set1_pd(m->center), top = _mm512_set1_pd((double)INFINITY),
+                  bottom = _mm512_set1_pd(-(double)INFINITY);
+    __m512i count = _mm512_loadu_si512(m->n), missing = _mm512_loadu_si512(m->missing),
+            above = _mm512_loadu_si512(m->above), below = _mm512_loadu_si512(m->below);
+    __m512d lo = _mm512_loadu_pd(m->lo), hi = _mm512_loadu_pd(m->hi), sum = _mm512_loadu_pd(m->sum),
+            squares = _mm512_loadu_pd(m->squares);
+
+    for (int64_t i = 0; i < n; i += COLUMN_LANES) {
+        __mmask8 in = (__mmask8)(n - i >= COLUMN_LANES ? 0xff : (1 << (n - i)) - 1);
+        __m512d v = _mm512_maskz_loadu_pd(in, x + i);
+        if (use)
+            in = (__mmask8)_mm_mask_test_epi8_mask(in, _mm_maskz_loadu_epi8(in, use + i),
+                                                   _mm_set1_epi8(-1));
+        __mmask8 finite =
+            _mm512_mask_cmp_pd_mask(in, _mm512_sub_pd(v, v), _mm512_setzero_pd(), _CMP_EQ_OQ);
+        __m512d d = _mm512_maskz_sub_pd(finite, v, center);
+        count = one_more(count, in);
+        missing = one_more(missing, _mm512_mask_cmp_pd_mask(in, v, v, _CMP_UNORD_Q));
+        above = one_more(above, _mm512_mask_cmp_pd_mask(in, v, top, _CMP_EQ_OQ));
+        below = one_more(below, _mm512_mask_cmp_pd_mask(in, v, bottom, _CMP_EQ_OQ));
+        lo = _mm512_mask_min_pd(lo, finite, v, lo);
+        hi = _mm512_mask_max_pd(hi, finite, v, hi);
+        sum = _mm512_add_pd(sum, d);
+        squares = _mm512_add_pd(squares, _mm512_mul_pd(d, d));
+    }
+    _mm512_storeu_si512(m->n, count);
+    _mm512_storeu_si512(m->missing, missing);
+    _mm512_storeu_si512(m->above, above);
+    _mm512_storeu_si512(m->below, below);
+    _mm512_storeu_pd(m->lo, lo);
+    _mm512_storeu_pd(m->hi, hi);
+    _mm512_storeu_pd(m->sum, sum);
+    _mm512_storeu_pd(m->squares, squares);
+}
+#endif
+
+void column_moments_add(struct column_moments *m, const double *x, const uint8_t *use, int64_t n)
+{
+#ifdef SIMD_WIDE
+    if (simd_level() == SIMD_AVX512) {
+        moments_add_lanes(m, x, use, n);
+        return;
+    }
+#endif
+    moments_add(m, x, use, n);
+}
 
 void column_moments_total(const struct column_moments *m, struct column_total *out)
 {
@@ -82,6 +140,22 @@ void column_moments_total(const struct column_moments *m, struct column_total *o
         out->squares += m->squares[k];
     }
 }
+
+/* With values that are no numbers every comparison is false. */
+SIMD_BODY void column_outside_body(const double *x, int64_t n, int64_t *finite, int64_t *outside)
+{
+    int64_t in = 0, out = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        double v = x[i], size = v < 0.0 ? -v : v;
+        in += size <= DBL_MAX;
+        out += ((size <= DBL_MAX) & (size > 3.4e38)) | ((size > 0.0) & (size < 1.2e-38));
+    }
+    *finite = in;
+    *outside = out;
+}
+SIMD_KERNEL(column_outside, (const double *x, int64_t n, int64_t *finite, int64_t *outside),
+            (x, n, finite, outside))
 
 /* ---- bins ---- */
 

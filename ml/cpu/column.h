@@ -32,6 +32,10 @@ void column_moments_init(struct column_moments *m, double center);
 void column_moments_add(struct column_moments *m, const double *x, const uint8_t *use, int64_t n);
 void column_moments_total(const struct column_moments *m, struct column_total *out);
 
+/* How many of n values are finite; and of these, how many float32 cannot tell from infinity or from
+ * zero (beyond 3.4e38, or within 1.2e-38 but not 0). */
+void column_outside(const double *x, int64_t n, int64_t *finite, int64_t *outside);
+
 /* out[i * stride] = how many of the 256 ascending cuts (padded with infinity) are below
  * (float)x[i], at most n_bins - 1; 255 for NaN. */
 void column_bins(const float *cuts, int n_bins, const double *x, int64_t n, uint8_t *out,

@@ -13,9 +13,28 @@
 
 #include <math.h>
 
+/* prep_cut where no value fills a bin. What is left to share out changes only when a bin ends, and
+ * so does the number of rows that fill one. */
+static int cut_small(const int64_t *count, int64_t n, int64_t rest, int max_bins, int64_t *last)
+{
+    int n_bins = 0;
+
+    for (int64_t i = 0; n_bins < max_bins - 1 && i < n; i++) {
+        int64_t bins_left = max_bins - n_bins, full = (rest + bins_left - 1) / bins_left,
+                fill = count[i];
+        while (fill < full && i + 1 < n)
+            fill += count[++i];
+        rest -= fill;
+        last[n_bins++] = i;
+    }
+    if (n_bins == 0 || last[n_bins - 1] < n - 1)
+        last[n_bins++] = n - 1;
+    return n_bins;
+}
+
 int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
 {
-    int64_t total = 0, rest = 0, big = 0, fill = 0, bins_left, big_from;
+    int64_t total = 0, most = 0, rest = 0, big = 0, fill = 0, bins_left, big_from;
     int n_bins = 0;
 
     if (n <= max_bins) {
@@ -23,9 +42,13 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
             last[i] = i;
         return (int)n;
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         total += count[i];
+        most = MAX(most, count[i]);
+    }
     big_from = (total + max_bins - 1) / max_bins;
+    if (most < big_from)
+        return cut_small(count, n, total, max_bins, last);
     for (int64_t i = 0; i < n; i++) {
         bool is_big = count[i] >= big_from;
         big += is_big;
@@ -69,15 +92,17 @@ static float finite_float(double x)
 /* The distinct values of sorted keys, and their counts. Returns how many there are. */
 static int64_t distinct_of(const uint32_t *key, int64_t n, float *value, int64_t *count)
 {
-    int64_t d = -1;
+    int64_t d = 0, before = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        bool is_new = i == 0 || key[i] != key[i - 1];
-        d += is_new;
+        /* the last row of a value keeps what the rows before it wrote */
         value[d] = ml_key_f32_value(key[i]);
-        count[d] = is_new ? 1 : count[d] + 1;
+        count[d] = i + 1 - before;
+        bool is_last = i + 1 == n || key[i + 1] != key[i];
+        d += is_last;
+        before = is_last ? i + 1 : before;
     }
-    return d + 1;
+    return d;
 }
 
 /* How much the row of this rank counts when rows are shared out to bins, in 64ths: (q (1 -
@@ -95,16 +120,16 @@ static int64_t share_at(double rank, double rows)
  * nearer end has changed by a 64th. */
 static void shares_of(int64_t *count, int64_t d, int64_t rows)
 {
-    int64_t seen = 0, next = 0, unit = 1;
+    int64_t seen = 0, i = 0;
 
-    for (int64_t i = 0; i < d; i++) {
+    while (i < d) {
         int64_t at = seen + count[i] / 2;
-        if (at >= next) {
-            unit = share_at((double)at + 0.5, (double)rows);
-            next = at + 1 + MIN(at, rows - at) / 64;
-        }
-        seen += count[i];
-        count[i] *= unit;
+        int64_t unit = share_at((double)at + 0.5, (double)rows),
+                next = at + 1 + MIN(at, rows - at) / 64;
+        do {
+            seen += count[i];
+            count[i++] *= unit;
+        } while (i < d && seen + count[i] / 2 < next);
     }
 }
 

@@ -91,8 +91,11 @@ static int fit_pick(struct fit *f, struct err *err)
             continue;
         f->picked[n++] = i;
         int64_t lo = n * f->n_used / f->n_picked, hi = (n + 1) * f->n_used / f->n_picked;
-        rng_at(0, 0, 0, (uint64_t)n, u);
-        next = hi > lo ? lo + (int64_t)(u[0] % (uint64_t)(hi - lo)) : lo;
+        next = lo;
+        if (hi - lo > 1) {
+            rng_at(0, 0, 0, (uint64_t)n, u);
+            next += (int64_t)(u[0] % (uint64_t)(hi - lo));
+        }
     }
     CHECK(n == f->n_picked);
     return 0;

@@ -86,13 +86,9 @@ double prep_scaled(const struct prep_col *c, double x)
 
 bool prep_leaves_float(const double *sample, int64_t n)
 {
-    int64_t finite = 0, out = 0;
+    int64_t finite, out;
 
-    for (int64_t i = 0; i < n; i++) {
-        double size = fabs(sample[i]);
-        finite += isfinite(size);
-        out += isfinite(size) && (size > 3.4e38 || (size > 0 && size < 1.2e-38));
-    }
+    column_outside(sample, n, &finite, &out);
     return out * OUT_SHARE > finite;
 }
 

@@ -85,6 +85,33 @@ static void sums_have_one_order(void **state)
     simd_force(simd_best());
 }
 
+static void values_beyond_float_are_counted(void **state)
+{
+    static const double kinds[] = {
+        0,    1,      -2,  3.5e38,           -1e300,           1e-39, -1e-300, 1e-37,
+        -0.0, 3.3e38, NAN, (double)INFINITY, -(double)INFINITY
+    };
+    static const uint8_t is_out[] = { 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 };
+    double x[ROWS];
+
+    (void)state;
+    for (enum simd_level level = SIMD_PLAIN; level <= simd_best(); level++) {
+        simd_force(level);
+        for (int n = 0; n < 60; n++) {
+            int64_t finite = 0, out = 0, got_finite, got_out;
+            for (int i = 0; i < n; i++) {
+                int k = (i * 7 + n) % (int)ARRAY_LEN(kinds);
+                x[i] = kinds[k];
+                finite += isfinite(x[i]) != 0;
+                out += is_out[k];
+            }
+            column_outside(x, n, &got_finite, &got_out);
+            assert_true(got_finite == finite && got_out == out);
+        }
+    }
+    simd_force(simd_best());
+}
+
 static void bins_count_the_cuts_below(void **state)
 {
     (void)state;
@@ -123,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_are_those_of_a_plain_loop),
         cmocka_unit_test(sums_have_one_order),
+        cmocka_unit_test(values_beyond_float_are_counted),
         cmocka_unit_test(bins_count_the_cuts_below),
     };
 
