@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "ml/cpu/cuts_few.h"
+#include "ml/cpu/cuts_two.h"
 #include "ml/cpu/simd.h"
 
 #include <float.h>
@@ -138,8 +139,8 @@ SIMD_BODY void best_take(double right, int right_at, double left, int left_at, i
     best->col = col;
 }
 
-SIMD_BODY void cuts_hist_body(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
-                              struct cuts_best *best)
+SIMD_BODY void any_hist_body(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
+                             struct cuts_best *best)
 {
     int64_t sum = 0, missing = hist[CUTS_MISSING];
     int n = (n_bins + LANES - 1) / LANES * LANES, right_at = BINS, left_at = BINS;
@@ -165,10 +166,19 @@ SIMD_BODY void cuts_hist_body(int64_t *hist, int n_bins, const struct cuts_node 
     memset(hist, 0, (size_t)n * sizeof *hist);
 }
 
-SIMD_KERNEL(cuts_hist,
-            (int64_t * hist, int n_bins, const struct cuts_node *node, int col,
-             struct cuts_best *best),
-            (hist, n_bins, node, col, best))
+SIMD_KERNEL_STATIC(any_hist,
+                   (int64_t * hist, int n_bins, const struct cuts_node *node, int col,
+                    struct cuts_best *best),
+                   (hist, n_bins, node, col, best))
+
+void cuts_hist(int64_t *hist, int n_bins, const struct cuts_node *node, int col,
+               struct cuts_best *best)
+{
+    if (hist[CUTS_MISSING] == 0 && cuts_two_is_fast(node))
+        cuts_two_hist(hist, n_bins, node, col, best);
+    else
+        any_hist(hist, n_bins, node, col, best);
+}
 
 /* Weights to the left of the cuts at eight bins from `at` on, class by class; with the missing
  * values where asked. For AVX-512. */
@@ -530,6 +540,10 @@ SIMD_BODY void rows_two_body(const uint8_t *from, const uint8_t *weight, const u
         return;
     }
     two_left(bins, weight, ones, n, all, simd_level() == SIMD_AVX512, sum);
+    if (cuts_two_is_fast(node)) {
+        cuts_two_sums(bins, sum, sum + CUTS_ROWS, n, node, col, best);
+        return;
+    }
     for (int at = 0; at < all; at += LANES) {
         for (int i = at; i < at + LANES; i++) {
             l[i] = sum[i];

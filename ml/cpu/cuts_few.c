@@ -6,7 +6,7 @@
 #include "ml/cpu/cuts_few.h"
 
 #include "base/base.h"
-#include "ml/cpu/simd.h"
+#include "ml/cpu/cuts_bits.h"
 
 #include <float.h>
 
@@ -17,10 +17,8 @@ bool cuts_few_is_fast(void)
 
 #ifdef SIMD_BITS
 
-#include <immintrin.h>
-
-#define BITS_INLINE SIMD_BITS static inline __attribute__((always_inline))
-enum { LANES = 8 };
+/* NEAR_AT_ONCE: cuts that are scored in floats at once. So few are scored in doubles at once. */
+enum { LANES = 8, NEAR_AT_ONCE = 16 };
 
 /* ---- what the columns have in common ---- */
 
@@ -99,7 +97,7 @@ BITS_INLINE void cuts_open(struct cuts *c, const uint8_t *bins, int n)
 }
 
 /* The weight of one class to the left of eight cuts. */
-BITS_INLINE __m512d weigh_left(__m512i left, const uint64_t *digits, int n_digits)
+BITS_INLINE __m512i count_left(__m512i left, const uint64_t *digits, int n_digits)
 {
     __m512i sum = _mm512_setzero_si512();
 
@@ -107,7 +105,19 @@ BITS_INLINE __m512d weigh_left(__m512i left, const uint64_t *digits, int n_digit
         __m512i in = _mm512_and_si512(left, _mm512_set1_epi64((long long)digits[p]));
         sum = _mm512_add_epi64(sum, _mm512_slli_epi64(_mm512_popcnt_epi64(in), (unsigned)p));
     }
-    return _mm512_cvtepi64_pd(sum);
+    return sum;
+}
+
+BITS_INLINE __m512d weigh_left(__m512i left, const uint64_t *digits, int n_digits)
+{
+    return _mm512_cvtepi64_pd(count_left(left, digits, n_digits));
+}
+
+/* Two times eight whole numbers as floats. */
+BITS_INLINE __m512 floats_of(__m512i a, __m512i b)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtepi64_ps(a)), _mm512_cvtepi64_ps(b),
+                              1);
 }
 
 /* Stores eight scores from c->score[at] on and returns the running maximum. Cuts with less than the
@@ -122,20 +132,6 @@ BITS_INLINE __m512d score_keep(struct cuts *c, int at, __m512d score, __m512d ln
     score = _mm512_mask_mov_pd(_mm512_set1_pd(-DBL_MAX), is_cut, score);
     _mm512_storeu_pd(c->score + at, score);
     return _mm512_max_pd(top, score);
-}
-
-/* The least bin among the rows of the set `of`, 255 if it is empty. SSE4.1 finds the minimum of
- * eight 16-bit words in one instruction, so the 64 bytes are halved down to eight words first. */
-BITS_INLINE uint8_t least_bin(__m512i row, uint64_t of)
-{
-    __m512i v = _mm512_mask_mov_epi8(_mm512_set1_epi8(-1), of, row);
-    __m256i y = _mm256_min_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
-    __m128i x = _mm_min_epu8(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
-
-    /* the lesser of two bytes, in the lower one */
-    x = _mm_min_epu8(x, _mm_srli_epi16(x, 8));
-    x = _mm_minpos_epu16(_mm_and_si128(x, _mm_set1_epi16(0xff)));
-    return (uint8_t)_mm_cvtsi128_si32(x);
 }
 
 /* Takes the cut with the smallest bin among those with the best score, moved midway to the next bin
@@ -161,21 +157,67 @@ BITS_INLINE void cuts_take(const struct cuts *c, __m512d tops, int col, struct c
     best->missing_left = false;
 }
 
-/* Scores all cuts for two classes, by the formula of cuts_weigh in cuts.c with the same order of
+/* Eight cuts for two classes, by the formula of cuts_weigh in cuts.c with the same order of
  * operations. */
+BITS_INLINE __m512d eight_two(const struct cuts_few *f, struct cuts *c, int at,
+                              const struct cuts_node *node, int n_digits, __m512d top)
+{
+    __m512d n_all = _mm512_set1_pd((double)node->n), s_all = _mm512_set1_pd((double)node->s),
+            two = _mm512_set1_pd(2.0);
+    __m512i left = _mm512_loadu_si512(c->left + at);
+    __m512d ln = weigh_left(left, f->rows[0], n_digits),
+            ls = weigh_left(left, f->rows[1], n_digits), rn = n_all - ln, rs = s_all - ls,
+            mixed_l = ls * (ln - ls), mixed_r = rs * (rn - rs),
+            score = n_all - two * (mixed_l * rn + mixed_r * ln) / (ln * rn);
+
+    return score_keep(c, at, score, ln, rn, node, top);
+}
+
+/* Near values of all cuts, sixteen at a time (cuts_bits.h). Returns the least. Places past the last
+ * row repeat a cut. */
+BITS_INLINE float near_two(const struct cuts_few *f, struct cuts *c, const struct cuts_node *node,
+                           int n_digits, float *near)
+{
+    __m512 least = _mm512_set1_ps(INFINITY);
+
+    for (int at = c->n; at % NEAR_AT_ONCE; at++)
+        c->left[at] = c->left[0];
+    for (int at = 0; at < c->n; at += NEAR_AT_ONCE) {
+        __m512i a = _mm512_loadu_si512(c->left + at), b = _mm512_loadu_si512(c->left + at + LANES);
+        __m512 ln = floats_of(count_left(a, f->rows[0], n_digits),
+                              count_left(b, f->rows[0], n_digits)),
+               ls = floats_of(count_left(a, f->rows[1], n_digits),
+                              count_left(b, f->rows[1], n_digits)),
+               v = near_half(node, ln, ls);
+        _mm512_storeu_ps(near + at, v);
+        least = _mm512_min_ps(least, v);
+    }
+    return _mm512_reduce_min_ps(least);
+}
+
+/* Scores all cuts for two classes; where they are many, those that are near the best one. */
 BITS_INLINE void cut_two(const struct cuts_few *f, struct cuts *c, const struct cuts_node *node,
                          int n_digits, int col, struct cuts_best *best)
 {
-    __m512d n_all = _mm512_set1_pd((double)node->n), s_all = _mm512_set1_pd((double)node->s),
-            two = _mm512_set1_pd(2.0), top = _mm512_set1_pd(-DBL_MAX);
+    __m512d top = _mm512_set1_pd(-DBL_MAX);
+    float near[CUTS_FEW];
 
+    if (c->n <= NEAR_AT_ONCE) {
+        for (int at = 0; at < c->n; at += LANES)
+            top = eight_two(f, c, at, node, n_digits, top);
+        cuts_take(c, top, col, best);
+        return;
+    }
+    float least = near_two(f, c, node, n_digits, near);
+    best->is_better = false;
+    if (near_is_worse(node, least, best->score))
+        return;
+    __m256 limit = _mm256_set1_ps(near_limit(node, least));
     for (int at = 0; at < c->n; at += LANES) {
-        __m512i left = _mm512_loadu_si512(c->left + at);
-        __m512d ln = weigh_left(left, f->rows[0], n_digits),
-                ls = weigh_left(left, f->rows[1], n_digits), rn = n_all - ln, rs = s_all - ls,
-                mixed_l = ls * (ln - ls), mixed_r = rs * (rn - rs),
-                score = n_all - two * (mixed_l * rn + mixed_r * ln) / (ln * rn);
-        top = score_keep(c, at, score, ln, rn, node, top);
+        if (_mm256_cmp_ps_mask(_mm256_loadu_ps(near + at), limit, _CMP_LE_OQ))
+            top = eight_two(f, c, at, node, n_digits, top);
+        else
+            _mm512_storeu_pd(c->score + at, _mm512_set1_pd(-DBL_MAX));
     }
     cuts_take(c, top, col, best);
 }

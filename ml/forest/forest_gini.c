@@ -8,15 +8,18 @@
 #include "base/mem.h"
 #include "ml/cpu/cuts.h"
 #include "ml/cpu/cuts_few.h"
+#include "ml/cpu/rows_pick.h"
 
 enum { BYTE_SUM = 255, MANY_CLASSES = 16 };
+_Static_assert((int)ROWS_PICK_FEW == (int)CUTS_ROWS && (int)ROWS_PICK >= (int)RF_GROUP,
+               "room for few rows");
 
 struct rf_gini {
     int64_t *
-        two; /* [RF_GROUP + 1][256]: weight | weight of class 1 << 32; the last for categories in order */
+        two; /* [ROWS_PICK + 1][256]: weight | weight of class 1 << 32; the last for categories in order */
     /* [group + 1][classes][256]: weights */
     int32_t *many;
-    /* columns at a time; 1 where there are very many classes */
+    /* columns at a time, at most ROWS_PICK; 1 where there are very many classes */
     int group;
     /* the node has few rows; then theirs are: */
     bool is_few;
@@ -44,7 +47,7 @@ int64_t rf_gini_bytes(const struct rf_data *d)
 {
     return (int64_t)sizeof(struct rf_gini) +
            (d->n_classes == 2
-                ? (RF_GROUP + 1) * (int64_t)BINS * (int64_t)sizeof(int64_t)
+                ? (ROWS_PICK + 1) * (int64_t)BINS * (int64_t)sizeof(int64_t)
                 : (group_of(d) + 1) * (int64_t)d->n_classes * BINS * (int64_t)sizeof(int32_t));
 }
 
@@ -54,7 +57,7 @@ struct rf_gini *rf_gini_new(const struct rf_data *d)
 
     g->group = group_of(d);
     if (d->n_classes == 2)
-        g->two = mem_try_zalloc((RF_GROUP + 1) * (size_t)BINS * sizeof *g->two);
+        g->two = mem_try_zalloc((ROWS_PICK + 1) * (size_t)BINS * sizeof *g->two);
     else
         g->many =
             mem_try_zalloc(((size_t)g->group + 1) * (size_t)d->n_classes * BINS * sizeof *g->many);
@@ -66,7 +69,8 @@ struct rf_gini *rf_gini_new(const struct rf_data *d)
 }
 
 struct group {
-    int cols[RF_GROUP], n;
+    int32_t cols[ROWS_PICK];
+    int n;
 };
 
 INLINE void fetch(const struct rf_node_in *in, const uint8_t *x, int64_t i)
@@ -154,9 +158,18 @@ INLINE void fill(const struct rf_node_in *in, const struct group *g, int n, int 
         fill_many(in, g, n, false, stride, gini->many + j * stride);
 }
 
+static struct rows_pick pick_of(const struct rf_node_in *in, const struct group *g)
+{
+    return (struct rows_pick){ in->lines, in->pitch, in->rows, in->n, in->is_far, g->cols, g->n };
+}
+
 static void group_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
 {
-    if (g->n == 1)
+    const struct rows_pick pick = pick_of(in, g);
+
+    if (gini->two && !in->by_col && g->n > 1)
+        rows_pick_add(&pick, in->words, gini->two);
+    else if (g->n == 1)
         fill(in, g, 1, 0, gini);
     else if (g->n == 2)
         fill(in, g, 2, 0, gini);
@@ -164,38 +177,6 @@ static void group_fill(const struct rf_node_in *in, const struct group *g, struc
         fill(in, g, 3, 0, gini);
     else
         fill(in, g, 4, 0, gini);
-}
-
-/* The bins of few rows, column by column; n: the group's columns, a constant. */
-INLINE void gather(const struct rf_node_in *in, const struct group *g, int n,
-                   uint8_t (*bins)[CUTS_ROWS])
-{
-    const uint8_t *x0 = in->lines + g->cols[0], *x1 = in->lines + g->cols[1],
-                  *x2 = in->lines + g->cols[2], *x3 = in->lines + g->cols[3];
-
-    for (int64_t i = 0; i < in->n; i++) {
-        int64_t at = in->rows[i] * in->pitch;
-        bins[0][i] = x0[at];
-        if (n > 1)
-            bins[1][i] = x1[at];
-        if (n > 2)
-            bins[2][i] = x2[at];
-        if (n > 3)
-            bins[3][i] = x3[at];
-    }
-}
-
-static void group_gather(const struct rf_node_in *in, const struct group *g,
-                         uint8_t (*bins)[CUTS_ROWS])
-{
-    if (g->n == 1)
-        gather(in, g, 1, bins);
-    else if (g->n == 2)
-        gather(in, g, 2, bins);
-    else if (g->n == 3)
-        gather(in, g, 3, bins);
-    else
-        gather(in, g, 4, bins);
 }
 
 /* Whether one of the few rows' bins is the missing one. */
@@ -279,7 +260,7 @@ INLINE void hist_permute(const struct rf_node_in *in, struct rf_gini *gini, int 
 
     for (int i = 0; gini->two && i <= n; i++) {
         int64_t *from = gini->two + (ptrdiff_t)j * BINS,
-                *to = gini->two + (ptrdiff_t)RF_GROUP * BINS;
+                *to = gini->two + (ptrdiff_t)gini->group * BINS;
         to[i < n ? i : RF_MISSING] = from[i < n ? e[i].bin : RF_MISSING];
         from[i < n ? e[i].bin : RF_MISSING] = 0;
     }
@@ -355,7 +336,8 @@ static void category_cut(const struct rf_node_in *in, int col, int j, const uint
 static void alone_fill(const struct rf_node_in *in, const struct group *g, int j,
                        struct rf_gini *gini)
 {
-    struct group one = { { g->cols[j], g->cols[j], g->cols[j], g->cols[j] }, 1 };
+    int32_t col = g->cols[j];
+    struct group one = { { col, col, col, col }, 1 };
 
     fill(in, &one, 1, j, gini);
 }
@@ -367,15 +349,16 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
 {
     struct cuts_node node = { in->weight, in->total[1], MAX(1, in->p->min_leaf) };
     struct cuts_best cut = { .score = best->score };
-    uint8_t gathered[RF_GROUP][CUTS_ROWS];
+    uint8_t gathered[ROWS_PICK][ROWS_PICK_FEW];
     bool is_found = false;
 
+    const struct rows_pick pick = pick_of(in, g);
     for (int j = g->n; j < RF_GROUP; j++)
         g->cols[j] = g->cols[0];
     if (!gini->is_few)
         group_fill(in, g, gini);
     else if (!in->by_col)
-        group_gather(in, g, gathered);
+        rows_pick_columns(&pick, gathered);
     for (int j = 0; j < g->n; j++) {
         int col = g->cols[j];
         const uint8_t *bins = !gini->is_few ? NULL
@@ -427,6 +410,8 @@ bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, st
     struct group g = { .n = 0 };
     bool is_found = false;
 
+    if (in->d->n_classes == 2)
+        s->gini->group = in->by_col ? RF_GROUP : ROWS_PICK;
     few_take(in, s->gini);
     for (int v = 0; v < n; v++) {
         g.cols[g.n++] = cols[v];

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "ml/cpu/draws.h"
+#include "ml/cpu/rows_part.h"
 
 #include <float.h>
 #include <string.h>
@@ -197,67 +198,81 @@ void rf_draw(const struct rf_params *p, uint64_t seed, int tree, int64_t n, uint
     }
 }
 
-static int32_t take_rows(struct rf_work *w)
+/* Two classes: the totals of a node by the sum of its words. */
+static void two_weigh(rf_word sum, struct open_node *o)
+{
+    o->weight = (int32_t)(sum & 0xffffffff);
+    o->ones = (int32_t)(sum >> 32);
+}
+
+/* Fills the root. */
+static void take_rows(struct rf_work *w, struct open_node *root)
 {
     int32_t m = 0;
+    rf_word sum = 0;
 
     for (int64_t at = 0; at < w->d->rows; at++) {
         int64_t i = w->order ? w->order[at] : at;
         w->rows[0][m] = w->d->at[i];
         w->words[0][m] = word_of(w->d, i, w->weights[i]);
+        sum += w->weights[i] > 0 ? w->words[0][m] : 0;
         m += w->weights[i] > 0;
     }
-    return m;
+    root->n = m;
+    if (w->d->n_classes == 2)
+        two_weigh(sum, root);
 }
 
-/* Left rows go to the front of the other list, right rows to its end in reverse order, so rows of
- * one class stay next to each other. Returns the number of left rows. Adds to `seen` the bins that
- * the rows have; for a numeric column only whether the missing bin occurs. */
-INLINE int32_t partition_by(struct rf_work *w, const struct open_node *o,
-                            const struct rf_split *best, bool is_far, bool is_set, uint64_t seen[4])
+/* The same as rows_part for a split by a set of bins. Adds to `seen` the bins that the rows have. */
+static struct rows_parted set_part(const struct rows_part *p, const uint64_t set[4],
+                                   uint64_t seen[4])
 {
-    const uint8_t *x = w->level[o->level].lines + best->col;
-    const int32_t *rows = w->rows[o->list] + o->from;
-    const rf_word *words = w->words[o->list] + o->from;
-    int32_t *to_rows = w->rows[!o->list] + o->from, lo = 0, hi = o->n - 1;
-    rf_word *to_words = w->words[!o->list] + o->from;
-    int64_t pitch = w->level[o->level].pitch;
-    /* If missing values go left, 1 is added to bins and cut. Bin 255 (missing) overflows to 0,
-     * which is not above the cut. */
-    uint8_t up = best->missing_left, cut = (uint8_t)(best->bin + up);
-    uint64_t has_missing = 0;
+    int32_t lo = 0, hi = p->n - 1;
+    int64_t sum = 0;
 
-    for (int32_t i = 0; i < o->n; i++) {
-        int32_t row = rows[i];
-        rf_word word = words[i];
-        if (is_far)
-            __builtin_prefetch(x + rows[i + RF_AHEAD < o->n ? i + RF_AHEAD : i] * pitch);
-        uint8_t b = x[row * pitch];
-        if (is_set)
-            seen[b >> 6] |= 1ull << (b & 63);
-        else
-            has_missing |= b == RF_MISSING;
-        int32_t is_left =
-            is_set ? (int32_t)(best->set[b >> 6] >> (b & 63) & 1) : (uint8_t)(b + up) <= cut;
+    for (int32_t i = 0; i < p->n; i++) {
+        int32_t row = p->rows[i];
+        int64_t word = p->words[i];
+        if (p->is_far)
+            __builtin_prefetch(p->bins +
+                               p->rows[i + RF_AHEAD < p->n ? i + RF_AHEAD : i] * p->pitch);
+        uint8_t b = p->bins[row * p->pitch];
+        seen[b >> 6] |= 1ull << (b & 63);
+        int32_t is_left = (int32_t)(set[b >> 6] >> (b & 63) & 1);
         /* there is no branch here, because the CPU would predict it wrong half of the time */
         int32_t at = hi + ((lo - hi) & -is_left);
-        to_rows[at] = row;
-        to_words[at] = word;
+        p->to_rows[at] = row;
+        p->to_words[at] = word;
+        sum += word & -(int64_t)is_left;
         lo += is_left;
         hi -= 1 - is_left;
     }
-    seen[3] |= has_missing << 63;
-    return lo;
+    return (struct rows_parted){ lo, sum, seen[3] >> 63 };
 }
 
-static __attribute__((noinline)) int32_t partition(struct rf_work *w, const struct open_node *o,
-                                                   const struct rf_split *best, bool is_far,
-                                                   uint64_t seen[4])
+/* Left rows go to the front of the other list, right rows to its end in reverse order, so rows of
+ * one class stay next to each other. Adds to `seen` the bins that the rows have; for a numeric
+ * column only whether the missing bin occurs. */
+static struct rows_parted partition(struct rf_work *w, const struct open_node *o,
+                                    const struct rf_split *best, bool is_far, uint64_t seen[4])
 {
+    const struct rows_part p = { .bins = w->level[o->level].lines + best->col,
+                                 .pitch = w->level[o->level].pitch,
+                                 .rows = w->rows[o->list] + o->from,
+                                 .words = w->words[o->list] + o->from,
+                                 .n = o->n,
+                                 .is_far = is_far,
+                                 .to_rows = w->rows[!o->list] + o->from,
+                                 .to_words = w->words[!o->list] + o->from };
+
     if (best->is_set)
-        return partition_by(w, o, best, is_far, true, seen);
-    return is_far ? partition_by(w, o, best, true, false, seen)
-                  : partition_by(w, o, best, false, false, seen);
+        return set_part(&p, best->set, seen);
+    /* If missing values go left, 1 is added to bins and cut. Bin 255 (missing) overflows to 0,
+     * which is not above the cut. */
+    uint8_t up = best->missing_left;
+    struct rows_parted parted = rows_part(&p, up, (uint8_t)(best->bin + up));
+    seen[3] |= (uint64_t)parted.has_missing << 63;
+    return parted;
 }
 
 /* ---- nodes ---- */
@@ -314,10 +329,8 @@ static void node_totals(struct rf_work *w, const struct open_node *o, struct rf_
     struct rf_runs runs = { 0 };
 
     if (w->d->n_classes == 2) {
-        for (int32_t i = 0; i < o->n; i++)
-            sum += words[i];
-        weight = sum & 0xffffffff;
-        total[1] = sum >> 32;
+        weight = o->weight;
+        total[1] = o->ones;
         total[0] = weight - total[1];
     } else if (w->d->n_classes == 0) {
         int64_t differs = 0;
@@ -470,7 +483,8 @@ static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tre
     if (rf_node_cut(w, &in, o->node, &best, t) < 0)
         return -1;
     uint64_t seen[4] = { 0 };
-    int32_t n_left = partition(w, o, &best, in.is_far, seen);
+    struct rows_parted parted = partition(w, o, &best, in.is_far, seen);
+    int32_t n_left = parted.n_left;
     rf_node_unseen(w, o->node, o->key, seen, n_left, o->n, t);
     for (int side = 1; side >= 0; side--) {
         struct open_node kid = { .node = t->n - 2 + side,
@@ -480,6 +494,9 @@ static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tre
                                  .level = o->level,
                                  .list = !o->list,
                                  .key = rf_mix(o->key, ~(uint64_t)side) };
+        if (w->d->n_classes == 2)
+            two_weigh(side ? o->weight + ((int64_t)o->ones << 32) - parted.left : parted.left,
+                      &kid);
         if (rf_open(w, kid) < 0)
             return -1;
     }
@@ -507,7 +524,7 @@ static int tree_start(struct rf_work *w, uint64_t seed, int tree)
     struct open_node root = { .key = rf_root_key(seed, tree) };
     if (w->columns)
         return rf_columns_start(w, root, &w->half);
-    root.n = take_rows(w);
+    take_rows(w, &root);
     return rf_open(w, root);
 }
 

@@ -145,6 +145,15 @@ static struct row_list lines_of(const struct rf_node_in *in, int chunk)
     };
 }
 
+/* rf_random_cut without its halving: counting the places is faster. */
+static uint8_t number_cut(const uint32_t *places, uint64_t key, int lo, int hi)
+{
+    if (!places || hi == lo)
+        return (uint8_t)rf_random_cut(places, key, lo, hi);
+    return (uint8_t)(lo + part_at_most(places + lo + 1, hi - lo - 1,
+                                       rf_random_place(places, key, lo, hi)));
+}
+
 /* Draws a cut for each numeric column that has two bins or missing values. These columns are put
  * into lists, one list for each chunk of 64 columns. Returns the number of lists. */
 static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_random *r)
@@ -167,7 +176,7 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
         f->has_missing = range->top[j] == RF_MISSING;
         if (hi < 0 || (lo == hi && !f->has_missing))
             continue;
-        f->cut = (uint8_t)rf_random_cut(places_of(r, col), rf_cut_key(in->key, col), lo, hi);
+        f->cut = number_cut(places_of(r, col), rf_cut_key(in->key, col), lo, hi);
         r->cut[col] = f->cut;
         f->next = r->first[chunk];
         if (f->next == NONE)
@@ -389,10 +398,7 @@ static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
     if (range.most == 0 || (span == 0 && !f->has_missing))
         return false;
     uint64_t key = rf_cut_key(in->key, col);
-    f->cut = (uint8_t)(places && span > 0
-                           ? lo + part_at_most(places + lo + 1, span - 1,
-                                               rf_random_place(places, key, lo, lo + span))
-                           : rf_random_cut(places, key, lo, lo + span));
+    f->cut = number_cut(places, key, lo, lo + span);
     return true;
 }
 

@@ -29,8 +29,8 @@ struct open_node {
     /* which of the two lists holds its rows: rows[list], or columns->list[list] */
     int list;
     uint64_t key;
-    /* With columns only, the totals that the split of the parent has already found: the weight of
-     * all rows, and with two classes that of class 1. */
+    /* The totals that the split of the parent has already found: the weight of all rows (with
+     * columns, and with two classes), and with two classes that of class 1. */
     int32_t weight, ones;
     /* With several classes: how many classes it has; their runs lie on top of columns->runs. */
     int32_t n_runs;

@@ -114,6 +114,40 @@ static void histograms_give_the_best_cut_of_all(void **state)
     simd_force(simd_best());
 }
 
+/* The vectors score in floats first. */
+static void large_nodes_have_one_cut_on_every_instruction_set(void **state)
+{
+    static int64_t hist[256], copy[256];
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        struct rng r;
+        struct cuts_node node = { .least = 1 + (int64_t)(seed % 3) };
+        struct cuts_best want = { 0 };
+        rng_init(&r, seed, 7);
+        uint32_t most = 1u << (1 + seed % 22), share = 1 + rng_below(&r, 1000);
+        memset(hist, 0, sizeof hist);
+        for (int b = 0; b < 255; b++) {
+            int64_t n = rng_below(&r, 3) ? rng_below(&r, most) : 0, s = n * share / 1000;
+            hist[b] = n | s << 32;
+            node.n += n;
+            node.s += s;
+        }
+        double start = seed % 2 ? -1e300 : (double)node.n * 0.5;
+        for (enum simd_level level = SIMD_PLAIN; level <= simd_best(); level++) {
+            struct cuts_best got = { .score = start };
+            simd_force(level);
+            memcpy(copy, hist, sizeof copy);
+            cuts_hist(copy, 255, &node, 3, &got);
+            want = level == SIMD_PLAIN ? got : want;
+            assert_true(got.is_better == want.is_better && got.score == want.score);
+            assert_true(got.bin == want.bin && got.missing_left == want.missing_left);
+            assert_true(copy[0] == 0 && copy[254] == 0);
+        }
+    }
+    simd_force(simd_best());
+}
+
 static void few_rows_give_the_best_cut_of_all(void **state)
 {
     (void)state;
@@ -236,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(histograms_give_the_best_cut_of_all),
+        cmocka_unit_test(large_nodes_have_one_cut_on_every_instruction_set),
         cmocka_unit_test(few_rows_give_the_best_cut_of_all),
         cmocka_unit_test(histograms_of_several_classes_give_the_best_cut_of_all),
         cmocka_unit_test(few_rows_of_several_classes_give_the_best_cut_of_all),
