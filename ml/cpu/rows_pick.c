@@ -140,3 +140,144 @@ void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *his
         }
     }
 }
+
+/* ---- of picked rows ---- */
+
+static void ranges_plain(const uint8_t (*picked)[ROWS_PICK], int64_t n, struct rows_pick_range *out)
+{
+    memset(out, 0, sizeof *out);
+    memset(out->least, 255, sizeof out->least);
+    for (int64_t i = 0; i < n; i++) {
+        for (int j = 0; j < ROWS_PICK; j++) {
+            uint8_t b = picked[i][j], up = (uint8_t)(b + 1);
+            out->least[j] = MIN(out->least[j], b);
+            out->most[j] = MAX(out->most[j], up);
+            out->top[j] = MAX(out->top[j], b);
+        }
+    }
+}
+
+static void left_plain(const uint8_t (*picked)[ROWS_PICK], const int64_t *words, int64_t n,
+                       const uint8_t *cut, uint32_t *count, uint32_t *ones)
+{
+    memset(count, 0, ROWS_PICK * sizeof *count);
+    memset(ones, 0, ROWS_PICK * sizeof *ones);
+    for (int64_t i = 0; i < n; i++) {
+        for (int j = 0; j < ROWS_PICK; j++) {
+            uint32_t is_left = picked[i][j] <= cut[j];
+            count[j] += is_left;
+            ones[j] += is_left & (uint32_t)(words[i] >> 32);
+        }
+    }
+}
+
+#ifdef SIMD_BITS
+/* Bits of the bytes of the rows from i on that exist, of eight rows. */
+SIMD_BITS static inline uint64_t bytes_of(int64_t i, int64_t n)
+{
+    return _bzhi_u64(~0ull, (unsigned)(ROWS_PICK * MIN(n - i, 8)));
+}
+
+SIMD_BITS static void eight_put(__m128i v, uint8_t *to)
+{
+    _mm_storel_epi64((__m128i *)(void *)to, v);
+}
+
+SIMD_BITS static __m128i least_eight(__m512i v)
+{
+    __m256i y = _mm256_min_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    __m128i x = _mm_min_epu8(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+
+    return _mm_min_epu8(x, _mm_srli_si128(x, 8));
+}
+
+SIMD_BITS static __m128i largest_eight(__m512i v)
+{
+    __m256i y = _mm256_max_epu8(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    __m128i x = _mm_max_epu8(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1));
+
+    return _mm_max_epu8(x, _mm_srli_si128(x, 8));
+}
+
+SIMD_BITS static void ranges_fast(const uint8_t (*picked)[ROWS_PICK], int64_t n,
+                                  struct rows_pick_range *out)
+{
+    __m512i least = _mm512_set1_epi8(-1), most = _mm512_setzero_si512(), top = most;
+
+    for (int64_t i = 0; i < n; i += 8) {
+        uint64_t all = bytes_of(i, n);
+        __m512i v = _mm512_maskz_loadu_epi8(all, picked[i]);
+        least = _mm512_mask_min_epu8(least, all, least, v);
+        top = _mm512_max_epu8(top, v);
+        most = _mm512_mask_max_epu8(most, all, most, _mm512_add_epi8(v, _mm512_set1_epi8(1)));
+    }
+    eight_put(least_eight(least), out->least);
+    eight_put(largest_eight(most), out->most);
+    eight_put(largest_eight(top), out->top);
+}
+
+/* The sums of eight rows of eight bytes. */
+SIMD_BITS static inline __m256i pour(__m512i v)
+{
+    __m512i s = _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(v)),
+                                 _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64(v, 1)));
+    __m256i y = _mm256_add_epi16(_mm512_castsi512_si256(s), _mm512_extracti64x4_epi64(s, 1));
+
+    return _mm256_cvtepu16_epi32(
+        _mm_add_epi16(_mm256_castsi256_si128(y), _mm256_extracti128_si256(y, 1)));
+}
+
+/* Sums run in bytes, so they are poured out after 255 additions. */
+SIMD_BITS static void left_fast(const uint8_t (*picked)[ROWS_PICK], const int64_t *words, int64_t n,
+                                const uint8_t *cut, uint32_t *count, uint32_t *ones)
+{
+    enum { POUR = 8 * 255 };
+    const __m512i cuts =
+                      _mm512_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(const void *)cut)),
+                  one = _mm512_set1_epi8(1), class_1 = _mm512_set1_epi64((int64_t)1 << 32);
+    __m256i counts = _mm256_setzero_si256(), sums = counts;
+
+    for (int64_t from = 0; from < n; from += POUR) {
+        __m512i left = _mm512_setzero_si512(), left_ones = left;
+        int64_t to = MIN(from + POUR, n);
+        for (int64_t i = from; i < to; i += 8) {
+            uint64_t all = bytes_of(i, to);
+            uint64_t m =
+                _mm512_mask_cmple_epu8_mask(all, _mm512_maskz_loadu_epi8(all, picked[i]), cuts);
+            __m512i w = _mm512_maskz_loadu_epi64((__mmask8)_bzhi_u32(255, (unsigned)MIN(to - i, 8)),
+                                                 words + i);
+            uint64_t of = _pdep_u64(_mm512_test_epi64_mask(w, class_1), 0x0101010101010101) * 255;
+            left = _mm512_mask_add_epi8(left, m, left, one);
+            left_ones = _mm512_mask_add_epi8(left_ones, m & of, left_ones, one);
+        }
+        counts = _mm256_add_epi32(counts, pour(left));
+        sums = _mm256_add_epi32(sums, pour(left_ones));
+    }
+    _mm256_storeu_si256((__m256i *)(void *)count, counts);
+    _mm256_storeu_si256((__m256i *)(void *)ones, sums);
+}
+#endif
+
+void rows_pick_ranges(const uint8_t (*picked)[ROWS_PICK], int64_t n, struct rows_pick_range *out)
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits()) {
+        ranges_fast(picked, n, out);
+        return;
+    }
+#endif
+    ranges_plain(picked, n, out);
+}
+
+void rows_pick_left(const uint8_t (*picked)[ROWS_PICK], const int64_t *words, int64_t n,
+                    const uint8_t cut[ROWS_PICK], uint32_t count[ROWS_PICK],
+                    uint32_t ones[ROWS_PICK])
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits()) {
+        left_fast(picked, words, n, cut, count, ones);
+        return;
+    }
+#endif
+    left_plain(picked, words, n, cut, count, ones);
+}

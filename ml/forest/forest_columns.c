@@ -265,11 +265,11 @@ int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree
     c->runs_top -= RUN_PARTS * o->n_runs;
     if (o->n_runs)
         memcpy(w->runs, c->runs + c->runs_top, RUN_PARTS * (size_t)o->n_runs * sizeof *w->runs);
-    struct rf_node_in in = node_any(w);
-    node_in(w, o, &runs, &in);
-    if (!rf_node_split(w, &in, &best))
+    struct rf_node_in *in = &c->in;
+    node_in(w, o, &runs, in);
+    if (!rf_node_split(w, in, &best))
         return 0;
-    if (rf_node_cut(w, &in, o->node, &best, t) < 0)
+    if (rf_node_cut(w, in, o->node, &best, t) < 0)
         return -1;
     int32_t n_left = mark(c, o, &best);
     uint64_t seen[4];
@@ -288,8 +288,8 @@ int rf_columns_grow(struct rf_work *w, const struct open_node *o, struct rf_tree
     else
         kids_two(w, o, kid);
     for (int side = 0; side < 2; side++) {
-        node_in(w, &kid[side], &kid_runs[side], &in);
-        is_open[side] = !rf_leaf(w, &in, kid[side].node, kid[side].depth, t);
+        node_in(w, &kid[side], &kid_runs[side], in);
+        is_open[side] = !rf_leaf(w, in, kid[side].node, kid[side].depth, t);
     }
     move(c, o, n_left, is_open);
     for (int side = 1; side >= 0; side--) {
@@ -335,7 +335,7 @@ int rf_columns_start(struct rf_work *w, struct open_node root, struct rf_tree *t
         weights += rows;
     }
     root.n_runs = runs.n;
-    struct rf_node_in in = node_any(w);
-    node_in(w, &root, &runs, &in);
-    return rf_leaf(w, &in, root.node, root.depth, t) ? 0 : node_open(w, &root, &runs);
+    c->in = node_any(w);
+    node_in(w, &root, &runs, &c->in);
+    return rf_leaf(w, &c->in, root.node, root.depth, t) ? 0 : node_open(w, &root, &runs);
 }

@@ -15,10 +15,12 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/part.h"
+#include "ml/cpu/rows_pick.h"
 
 #include <float.h>
 
-enum { NONE = -1 };
+/* PICKED_ROWS: the most rows whose columns are brought together; these fit the first-level cache. */
+enum { NONE = -1, PICKED_ROWS = 4096 };
 
 /* The cut and its score in one of the columns that the node looks at. */
 struct found {
@@ -43,6 +45,8 @@ struct rf_random {
     /* column by column: one bit for each row of the node, set if the row is left of the cut, or if
      * its value is not missing */
     uint64_t *masks;
+    /* rows in lines: the columns that the node looks at */
+    uint8_t picked[PICKED_ROWS][ROWS_PICK];
 };
 
 void rf_random_free(struct rf_random *r)
@@ -75,7 +79,8 @@ int64_t rf_random_bytes(const struct rf_data *d)
 {
     int64_t place = rf_has_ranked(d) ? BINS * (int64_t)sizeof(uint32_t) : 0;
 
-    return d->cols * (place + (int64_t)sizeof(struct found) + 8) + d->rows / 8;
+    return (int64_t)sizeof(struct rf_random) +
+           d->cols * (place + (int64_t)sizeof(struct found) + 8) + d->rows / 8;
 }
 
 /* Returns the places of a column's bins (rf_places), or NULL if the places of all columns are the
@@ -154,6 +159,20 @@ static uint8_t number_cut(const uint32_t *places, uint64_t key, int lo, int hi)
                                        rf_random_place(places, key, lo, hi)));
 }
 
+/* Draws the cut of a numeric column of this range (struct rows_range). Returns false if it cannot
+ * be cut. */
+static bool line_cut(const struct rf_node_in *in, int col, int least, int most, int top,
+                     const struct rf_random *r, struct found *f)
+{
+    int hi = most - 1;
+
+    f->has_missing = top == RF_MISSING;
+    if (hi < 0 || (least == hi && !f->has_missing))
+        return false;
+    f->cut = number_cut(places_of(r, col), rf_cut_key(in->key, col), least, hi);
+    return true;
+}
+
 /* Draws a cut for each numeric column that has two bins or missing values. These columns are put
  * into lists, one list for each chunk of 64 columns. Returns the number of lists. */
 static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_random *r)
@@ -172,11 +191,8 @@ static int cuts_draw(const struct rf_node_in *in, const int32_t *cols, int n, st
             r->node[chunk] = in->node;
         }
         const struct rows_range *range = &r->range[chunk];
-        int lo = range->least[j], hi = range->most[j] - 1;
-        f->has_missing = range->top[j] == RF_MISSING;
-        if (hi < 0 || (lo == hi && !f->has_missing))
+        if (!line_cut(in, col, range->least[j], range->most[j], range->top[j], r, f))
             continue;
-        f->cut = number_cut(places_of(r, col), rf_cut_key(in->key, col), lo, hi);
         r->cut[col] = f->cut;
         f->next = r->first[chunk];
         if (f->next == NONE)
@@ -326,10 +342,55 @@ INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, con
     r->first[chunk] = NONE;
 }
 
+/* The columns are brought together and read by themselves. */
+static bool is_picked(const struct rf_node_in *in, enum kind kind, const int32_t *cols, int n)
+{
+    return kind == BINARY && in->n <= PICKED_ROWS && n <= ROWS_PICK && !rf_rows_weigh(in->p) &&
+           rows_pick_is_fast(cols, n);
+}
+
+INLINE void picked_weigh(struct scan *x, enum kind kind, enum rf_criterion c, const int32_t *cols,
+                         int n)
+{
+    const struct rf_node_in *in = x->in;
+    struct rf_random *r = x->s->random;
+    const struct rows_pick pick = { in->lines, in->pitch, in->rows, in->n, in->is_far, cols, n };
+    struct rows_pick_range range;
+    uint8_t cut[ROWS_PICK] = { 0 }, last[ROWS_PICK];
+    bool is_open[ROWS_PICK], has_missing = false;
+
+    rows_pick_rows(&pick, 0, in->n, r->picked);
+    rows_pick_ranges((const uint8_t(*)[ROWS_PICK])r->picked, in->n, &range);
+    for (int v = 0; v < n; v++) {
+        struct found *f = &r->found[v];
+        *f = (struct found){ .score = -DBL_MAX };
+        is_open[v] = !in->d->is_categorical[cols[v]] &&
+                     line_cut(in, cols[v], range.least[v], range.most[v], range.top[v], r, f);
+        cut[v] = f->cut;
+        has_missing = has_missing || (is_open[v] && f->has_missing);
+    }
+    rows_pick_left((const uint8_t(*)[ROWS_PICK])r->picked, in->words, in->n, cut, r->left,
+                   r->left + ROWS_WIDE);
+    if (has_missing) {
+        memset(last, RF_MISSING - 1, sizeof last);
+        rows_pick_left((const uint8_t(*)[ROWS_PICK])r->picked, in->words, in->n, last, r->present,
+                       r->present + ROWS_WIDE);
+    }
+    for (int v = 0; v < n; v++) {
+        if (is_open[v])
+            lane_weigh(x, kind, c, &r->found[v], v);
+    }
+    memset(x->s->hist, 0, 2 * (size_t)x->s->width * sizeof *x->s->hist);
+}
+
 INLINE void random_weigh(const struct rf_node_in *in, enum kind kind, enum rf_criterion c,
                          const int32_t *cols, int n, struct rf_scratch *s)
 {
     struct scan x = { .in = in, .s = s };
+    if (is_picked(in, kind, cols, n)) {
+        picked_weigh(&x, kind, c, cols, n);
+        return;
+    }
     int n_waiting = cuts_draw(in, cols, n, s->random);
 
     for (int i = 0; i < n_waiting; i++)

@@ -53,6 +53,8 @@ struct rf_columns {
     /* which rows of the node at hand go left */
     uint64_t *masks;
     uint8_t *has_missing; /* [cols] */
+    /* the node at hand; what all nodes have in common is written once a tree */
+    struct rf_node_in in;
     /* For each open node, in the order of the stack: [3][n_runs], the class, end and weight of each
      * run of rows of one class. */
     int32_t *runs;
