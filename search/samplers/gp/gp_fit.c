@@ -213,32 +213,53 @@ static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, co
         gradient[GP_SCALE + k] = -2 * g->weight[k] * column[k];
 }
 
-double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
-                    struct gp_scratch *s, double *gradient)
+/* The objective at theta. Leaves the factor, K^-1 y in s->beta and the slopes for gradient_at. */
+static double value_at(const struct gp_points *p, const struct gp_kernel *g, const double *targets,
+                       const double *theta, struct gp_scratch *s, double *quadratic)
 {
     int whole = whole_blocks(p->n);
-    struct gp_kernel g;
 
     CHECK(whole <= s->cap && whole <= p->cap);
-    gp_kernel_set(&g, p->d, theta);
-    covary(p, &g, s);
-    la_upper_factor(s->chol, s->cap, whole, 1e-12 * g.signal);
+    covary(p, g, s);
+    la_upper_factor(s->chol, s->cap, whole, 1e-12 * g->signal);
     double log_det = log_det_of(s, whole), *beta = s->beta;
     memset(beta, 0, (size_t)whole * sizeof *beta);
     memcpy(beta, targets, (size_t)p->n * sizeof *beta);
     la_upper_solve(s->chol, s->cap, whole, beta);
-    double quadratic = la_dot(beta, beta, p->n);
-    la_upper_solve_back(s->chol, s->cap, whole, beta); /* K^-1 y */
-    la_upper_inverse(s->chol, s->cap, whole, s->work, s->inverse);
-    gradient_of(p, &g, beta, s, quadratic, gradient);
-    double objective = -0.5 * quadratic - log_det;
+    *quadratic = la_dot(beta, beta, p->n);
+    double objective = -0.5 * *quadratic - log_det;
     for (int i = 0; i < p->d + GP_SCALE; i++) {
         struct prior prior = prior_of(p, i);
         double z = (theta[i] - prior.mean) / prior.sd;
         objective -= 0.5 * z * z;
-        gradient[i] -= z / prior.sd;
     }
     return objective;
+}
+
+static void gradient_at(const struct gp_points *p, const struct gp_kernel *g, const double *theta,
+                        struct gp_scratch *s, double quadratic, double *gradient)
+{
+    int whole = whole_blocks(p->n);
+
+    la_upper_solve_back(s->chol, s->cap, whole, s->beta); /* K^-1 y */
+    la_upper_inverse(s->chol, s->cap, whole, s->work, s->inverse);
+    gradient_of(p, g, s->beta, s, quadratic, gradient);
+    for (int i = 0; i < p->d + GP_SCALE; i++) {
+        struct prior prior = prior_of(p, i);
+        gradient[i] -= (theta[i] - prior.mean) / prior.sd / prior.sd;
+    }
+}
+
+double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
+                    struct gp_scratch *s, double *gradient)
+{
+    struct gp_kernel g;
+    double quadratic = 0;
+
+    gp_kernel_set(&g, p->d, theta);
+    double value = value_at(p, &g, targets, theta, s, &quadratic);
+    gradient_at(p, &g, theta, s, quadratic, gradient);
+    return value;
 }
 
 double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
@@ -246,13 +267,15 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
 {
     double at[GP_MAX_THETA], g[GP_MAX_THETA], before[GP_MAX_THETA] = { 0 }, step[GP_MAX_THETA];
     int n = p->d + GP_SCALE;
-    double best = -INFINITY, mark = -INFINITY;
+    double best = -INFINITY, mark = -INFINITY, quadratic = 0;
+    struct gp_kernel kernel;
 
     memcpy(at, theta, (size_t)n * sizeof *at);
     for (int i = 0; i < n; i++)
         step[i] = 0.3;
     for (int t = 0; t <= steps; t++) {
-        double value = gp_objective(p, targets, at, s, g);
+        gp_kernel_set(&kernel, p->d, at);
+        double value = value_at(p, &kernel, targets, at, s, &quadratic);
         if (value > best) {
             best = value;
             memcpy(theta, at, (size_t)n * sizeof *at);
@@ -262,6 +285,9 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
                 break;
             mark = best;
         }
+        if (t == steps)
+            break;
+        gradient_at(p, &kernel, at, s, quadratic, g);
         /* Each step grows by 1.3 while its slope keeps its sign, and halves when the sign
          * changes. */
         for (int i = 0; i < n; i++) {
