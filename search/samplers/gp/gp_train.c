@@ -182,28 +182,43 @@ static int compare_trials(const void *x, const void *y)
     return *a < *b ? 1 : *a > *b ? -1 : 0;
 }
 
-/* The smallest number among the newest n trials. */
-static int64_t newest_from(const struct ranked *all, int n_all, int n)
-{
-    int64_t *trials = mem_array((size_t)n_all, sizeof *trials);
+/* Which of more than GP_TARGETS trials the model sees: BASE of the oldest ones, of which half are the
+ * best, a quarter the newest and the rest spread evenly over the ranks, and every trial after them.
+ * After RENEWAL more results the oldest are chosen anew. In between the set only grows, so that the
+ * model's factor gets a row and is not made anew for each result. */
+enum { RENEWAL = 60, BASE = GP_TARGETS - RENEWAL };
 
-    for (int i = 0; i < n_all; i++)
+struct choice {
+    int n;          /* of the oldest trials */
+    int64_t after;  /* the smallest trial number after these */
+    int64_t newest; /* and of the newest of these */
+};
+
+static struct choice choice_of(const struct ranked *all, int n)
+{
+    int after = n > GP_TARGETS ? (n - GP_TARGETS) % RENEWAL : n;
+    struct choice c = { n - after, INT64_MAX, INT64_MAX };
+
+    if (c.n == 0)
+        return c;
+    int64_t *trials = mem_array((size_t)n, sizeof *trials);
+    for (int i = 0; i < n; i++)
         trials[i] = all[i].trial;
-    qsort(trials, (size_t)n_all, sizeof *trials, compare_trials);
-    int64_t from = trials[n - 1];
+    qsort(trials, (size_t)n, sizeof *trials, compare_trials);
+    c.after = after > 0 ? trials[after - 1] : INT64_MAX;
+    c.newest = trials[after + BASE / 4 - 1];
     mem_free(trials);
-    return from;
+    return c;
 }
 
-/* Whether the trial at place i of the ranking is among the at most GP_TARGETS that the model
- * sees. */
-static bool is_picked(const struct ranked *all, int n, int i, int64_t newest)
+/* Whether the model sees the trial. place: among the oldest, 0 is the best. */
+static bool is_picked(const struct choice *c, int64_t trial, int place)
 {
-    int best = GP_TARGETS / 2, rest = GP_TARGETS / 4;
+    int best = BASE / 2, rest = BASE / 4;
 
-    if (n <= GP_TARGETS || i < best || all[i].trial >= newest)
+    if (c->n == 0 || place < best || trial >= c->newest)
         return true;
-    int span = n - best, k = i - best; /* `rest` of the span, evenly spaced */
+    int span = c->n - best, k = place - best; /* `rest` of the span, evenly spaced */
     return (int64_t)k * rest / span != (int64_t)(k + 1) * rest / span;
 }
 
@@ -239,7 +254,8 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_w
 {
     struct ranked *all = mem_array((size_t)h->n, sizeof *all);
     int n = rank_all(h, d, is_without_failed, all);
-    int64_t newest = n > GP_TARGETS ? newest_from(all, n, GP_TARGETS / 4) : 0;
+    struct choice choice = choice_of(all, n);
+    int place = 0;
 
     t->n = t->n_values = 0;
     t->hash = 1;
@@ -248,7 +264,8 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_w
     double typical = typical_variance(all, n);
     for (int i = 0; i < n && t->n < GP_TARGETS; i++) {
         uint64_t bits = 0;
-        if (!is_picked(all, n, i, newest))
+        place += all[i].trial < choice.after;
+        if (!is_picked(&choice, all[i].trial, place - 1))
             continue;
         memcpy(&bits, &all[i].target, sizeof bits);
         t->hash = mixed(mixed(t->hash, (uint64_t)all[i].trial), bits);

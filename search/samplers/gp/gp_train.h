@@ -13,8 +13,9 @@
  * Where trials know the standard error of their values (observation.error), each has a share of the
  * noise: its variance over the mean of all that are known, between 1/16 and 16. Without, it is 1.
  *
- * If there are more than GP_TARGETS trials, half of the places go to the best, a quarter to the
- * newest, and the rest is spread evenly over the ranks. */
+ * If there are more than GP_TARGETS trials, some are left out: of the oldest, half of the places go to
+ * the best, a quarter to the newest, and the rest is spread evenly over the ranks; all that came after
+ * them stay. The oldest are counted anew after each 60 results, so that the set changes seldom. */
 #ifndef SEARCH_SAMPLERS_GP_GP_TRAIN_H
 #define SEARCH_SAMPLERS_GP_GP_TRAIN_H
 
