@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The default sampler beside Optuna's and SMAC3 on the functions of noise.sh.
+"""The default sampler beside Optuna's and SMAC3 on the functions of noise.sh, and on public grids.
 
 `make bench-noise PEERS=1` judges all as `assay simulate` does (docs/SIMULATE.md): the same tables,
 and the noise of a trial is the same draw for every sampler, so a seed of ours and one of theirs are
@@ -33,6 +33,7 @@ from typing import Any, Callable
 ROOT = Path(__file__).resolve().parents[3]
 ASSAY = ROOT / os.environ.get("B", "build/gcc") / "assay"
 FOLDER = ROOT / "build" / "search-functions"
+TABLES = Path(os.environ.get("TABLES", ROOT.parent / "shared" / "search-tables"))
 SEEDS = int(os.environ.get("SEEDS", 10))
 WHO = os.environ.get("WHO", "ours optuna-tpe optuna-gp smac").split()
 RUNS = Path(os.environ.get("RUNS", ROOT / "build" / "bench-noise.jsonl"))
@@ -41,6 +42,8 @@ KINDS = {
     "noise": "bumps:0.3 bumps:1 bumps:3 mixed:0.3 mixed:1 mixed:3 few:0.3 few:1 few:3",
     "failing": "bumps_fail50:0 bumps_fail90:0 mixed_fail50:0 mixed_fail90:0 bumps_chance90:0",
     "misleading": "lure:0 lure:0.3 lure3:0 lure3:0.3",
+    "grids": "hpobench_nn_blood_transfusion:0 hpobench_nn_car:0 hpobench_nn_vehicle:0 "
+             "hpolib_parkinsons_telemonitoring:0 nasbench201_cifar10:0",
 }
 CELLS = os.environ.get("ONLY", " ".join(KINDS.values())).split()
 MASK = (1 << 32) - 1
@@ -78,15 +81,24 @@ def normal(seed: int, trial: int) -> float:
 
 # ---- the tables ----
 
+def path_of(name: str) -> Path:
+    """Functions that functions.py makes, or a public table."""
+    made = FOLDER / f"{name}.table.json"
+    return made if made.exists() else TABLES / f"{name}.table.json"
+
+
 class Table:
     """A grid as search/lab/tabular.c judges it; its values are losses."""
 
     def __init__(self, name: str) -> None:
-        self.params = json.loads((FOLDER / f"{name}.table.json").read_text("ascii"))["params"]
+        said = json.loads(path_of(name).read_text("utf-8"))
+        self.params = said["params"]
         self.values = array.array("f")
-        self.values.frombytes((FOLDER / f"{name}.f32").read_bytes())
+        self.values.frombytes((path_of(name).parent / said["data"]).read_bytes())
         if sys.byteorder == "big":
             self.values.byteswap()
+        if said["direction"] == "maximize":
+            self.values = array.array("f", [-v for v in self.values])
         gains = sorted(-v for v in self.values if not math.isnan(v))
         last = len(gains) - 1
         self.best, self.worst = gains[-1], gains[0]
@@ -196,7 +208,7 @@ def peer_search(table: Table, noise: float, who: str, seed: int) -> tuple[list[f
 
 def our_simulation(name: str, noise: float, seed: int, trials: int) -> tuple[dict, float]:
     began = os.times()
-    out = subprocess.run([ASSAY, "simulate", "--table", FOLDER / f"{name}.table.json", "--noise",
+    out = subprocess.run([ASSAY, "simulate", "--table", path_of(name), "--noise",
                           str(noise), "--scheduler", "none", "--seeds", "1", "--seed", str(seed), "--trials",
                           str(trials), "--json"], check=True, capture_output=True, text=True).stdout
     spent = os.times()
