@@ -340,6 +340,7 @@ static void names_that_rarely_repeat_are_no_other_kind_of_rows(void **state)
                 is_told = is_told || str_eq(w.of[i].code, "other_test_rows");
             if (is_told != (other && names[k] < 5000))
                 fail_msg("%d names, other %d: %d", names[k], other, is_told);
+            frame_close(test);
         }
     }
 }
