@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "ml/cells/csv_num.h"
+#include "ml/cells/cursor.h"
 #include "ml/cells/words.h"
 
 #include <math.h>
@@ -13,29 +14,6 @@ enum { LONGEST = 96, DIGITS = 128, UNIT_BYTES = 16 };
 
 /* How far "<5" is from 5, as a share of it: more than what a float can tell apart. */
 #define BESIDE 1e-6
-
-struct cursor {
-    const char *s;
-    size_t n;
-};
-
-static void skip(struct cursor *c, size_t k)
-{
-    c->s += k, c->n -= k;
-}
-
-static void skip_spaces(struct cursor *c)
-{
-    size_t k;
-
-    while ((k = words_space(c->s, c->n)) > 0)
-        skip(c, k);
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static bool is_letter(char c)
 {
@@ -47,13 +25,13 @@ static bool take_sign(struct cursor *c, bool *is_negative)
 {
     if (c->n > 0 && (*c->s == '-' || *c->s == '+')) {
         *is_negative = *c->s == '-';
-        skip(c, 1);
+        cursor_skip(c, 1);
         return true;
     }
     if (c->n >= 3 &&
         (memcmp(c->s, "\xe2\x88\x92", 3) == 0 || memcmp(c->s, "\xe2\x80\x93", 3) == 0)) {
         *is_negative = true;
-        skip(c, 3);
+        cursor_skip(c, 3);
         return true;
     }
     return false;
@@ -65,19 +43,19 @@ static void take_bound(struct cursor *c, struct form *out, int *side)
 {
     if (c->n >= 3 &&
         (memcmp(c->s, "\xe2\x89\xa4", 3) == 0 || memcmp(c->s, "\xe2\x89\xa5", 3) == 0)) {
-        skip(c, 3);
+        cursor_skip(c, 3);
     } else if (c->n > 0 && (*c->s == '<' || *c->s == '>')) {
         *side = *c->s == '<' ? -1 : 1;
-        skip(c, 1);
+        cursor_skip(c, 1);
         if (c->n > 0 && *c->s == '=') {
             *side = 0;
-            skip(c, 1);
+            cursor_skip(c, 1);
         }
     } else {
         return;
     }
     out->is_bound = true;
-    skip_spaces(c);
+    cursor_skip_spaces(c);
 }
 
 static bool take_currency(struct cursor *c, struct form *out)
@@ -144,7 +122,7 @@ static bool take_currency(struct cursor *c, struct form *out)
             continue;
         out->currency = c->s;
         out->currency_n = k;
-        skip(c, k);
+        cursor_skip(c, k);
         return true;
     }
     return false;
@@ -179,7 +157,7 @@ static size_t digits_at(const struct cursor *c, size_t from)
 {
     size_t k = from;
 
-    while (k < c->n && is_digit(c->s[k]))
+    while (k < c->n && cursor_is_digit(c->s[k]))
         k++;
     return k - from;
 }
@@ -193,7 +171,7 @@ static bool take_whole(struct cursor *c, char decimal, char *to, size_t *len, st
 
     memcpy(to + *len, c->s, k);
     *len += k;
-    skip(c, k);
+    cursor_skip(c, k);
     for (;;) {
         char kind = 0;
         size_t sign = group_sign(c, decimal, &kind), part = sign ? digits_at(c, sign) : 0;
@@ -204,10 +182,10 @@ static bool take_whole(struct cursor *c, char decimal, char *to, size_t *len, st
         if (part != 3 && !(part == 2 && kind == ','))
             return false;
         has_twos = has_twos || part == 2;
-        skip(c, sign);
+        cursor_skip(c, sign);
         memcpy(to + *len, c->s, part);
         *len += part;
-        skip(c, part);
+        cursor_skip(c, part);
         out->group = kind;
         if (part == 2 && (c->n == 0 || *c->s != ','))
             return false;
@@ -226,7 +204,7 @@ static void take_rest(struct cursor *c, char decimal, char *to, size_t *len)
         to[(*len)++] = '.';
         memcpy(to + *len, c->s + 1, k);
         *len += k;
-        skip(c, k + 1);
+        cursor_skip(c, k + 1);
     }
     if (c->n < 2 || (*c->s | 0x20) != 'e')
         return;
@@ -236,7 +214,7 @@ static void take_rest(struct cursor *c, char decimal, char *to, size_t *len)
         return;
     memcpy(to + *len, c->s, 1 + sign + k);
     *len += 1 + sign + k;
-    skip(c, 1 + sign + k);
+    cursor_skip(c, 1 + sign + k);
 }
 
 static double magnitude_of(const struct form *f)
@@ -268,14 +246,15 @@ static bool take_unit(struct cursor *c, struct form *out)
         bool is_space = ch == ' ' && k + 1 < c->n && is_letter(c->s[k + 1]);
         if (is_space && spaces++ > 0)
             return false;
-        if (!is_space && !is_letter(ch) && ch != '/' && ch != '.' && !(k > 0 && is_digit(ch)))
+        if (!is_space && !is_letter(ch) && ch != '/' && ch != '.' &&
+            !(k > 0 && cursor_is_digit(ch)))
             break;
     }
     if (k == 0 || k == UNIT_BYTES)
         return false;
     out->unit = c->s;
     out->unit_n = k;
-    skip(c, k);
+    cursor_skip(c, k);
     return true;
 }
 
@@ -283,18 +262,18 @@ static bool take_unit(struct cursor *c, struct form *out)
 static bool take_tail(struct cursor *c, struct form *out, bool *is_negative)
 {
     for (;;) {
-        skip_spaces(c);
+        cursor_skip_spaces(c);
         if (c->n == 0)
             return true;
         if (*c->s == '%' && !out->has_percent) {
             out->has_percent = true;
-            skip(c, 1);
+            cursor_skip(c, 1);
         } else if (*c->s == '-' && c->n == 1 && !*is_negative) {
             *is_negative = out->has_odd_minus = true;
-            skip(c, 1);
+            cursor_skip(c, 1);
         } else if (*c->s == '+' && !out->is_bound && !out->unit) {
             out->is_bound = true;
-            skip(c, 1);
+            cursor_skip(c, 1);
         } else if (!(!out->currency && take_currency(c, out)) &&
                    !(!out->unit && take_unit(c, out))) {
             return false;
@@ -323,11 +302,11 @@ bool form_read(const char *s, size_t n, char decimal, struct form *out)
     take_bound(&c, out, &side);
     has_sign = take_sign(&c, &is_negative);
     if (take_currency(&c, out))
-        skip_spaces(&c);
+        cursor_skip_spaces(&c);
     has_sign = has_sign || take_sign(&c, &is_negative);
     if (has_sign)
-        skip_spaces(&c);
-    bool has_zero = c.n > 1 && *c.s == '0' && is_digit(c.s[1]);
+        cursor_skip_spaces(&c);
+    bool has_zero = c.n > 1 && *c.s == '0' && cursor_is_digit(c.s[1]);
     if (!take_whole(&c, decimal, text, &len, out))
         return false;
     size_t whole = len;

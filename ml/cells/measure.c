@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "ml/cells/csv_num.h"
+#include "ml/cells/cursor.h"
 #include "ml/cells/form.h"
 #include "ml/cells/words.h"
 
@@ -124,29 +125,6 @@ static const struct {
     [MEASURE_FREQUENCY] = { frequency_units, "Hz" },
 };
 
-struct cursor {
-    const char *s;
-    size_t n;
-};
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static void skip(struct cursor *c, size_t k)
-{
-    c->s += k, c->n -= k;
-}
-
-static void skip_spaces(struct cursor *c)
-{
-    size_t k;
-
-    while ((k = words_space(c->s, c->n)) > 0)
-        skip(c, k);
-}
-
 static char lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
@@ -181,17 +159,17 @@ static bool take_number(struct cursor *c, char decimal, double *out)
     struct csv_value v;
     size_t k = 0;
 
-    for (; k < c->n && (is_digit(c->s[k]) || (c->s[k] == decimal && !has_sign)); k++) {
+    for (; k < c->n && (cursor_is_digit(c->s[k]) || (c->s[k] == decimal && !has_sign)); k++) {
         has_sign = has_sign || c->s[k] == decimal;
         text[k] = c->s[k];
         if (text[k] == decimal)
             text[k] = '.';
     }
-    if (k == 0 || !is_digit(*c->s))
+    if (k == 0 || !cursor_is_digit(*c->s))
         return false;
     csv_number(text, k, &v);
     *out = v.d;
-    skip(c, k);
+    cursor_skip(c, k);
     return v.kind == CSV_INT || v.kind == CSV_DOUBLE;
 }
 
@@ -200,13 +178,13 @@ static double take_unit(struct cursor *c, enum measure kind)
 {
     size_t k = 0;
 
-    while (k < c->n && !is_digit(c->s[k]) && words_space(c->s + k, c->n - k) == 0 &&
+    while (k < c->n && !cursor_is_digit(c->s[k]) && words_space(c->s + k, c->n - k) == 0 &&
            c->s[k] != ',' && c->s[k] != '.')
         k++;
     double factor = factor_of(kind, c->s, k);
-    skip(c, k);
+    cursor_skip(c, k);
     if (c->n > 0 && *c->s == '.') /* "5 min." */
-        skip(c, 1);
+        cursor_skip(c, 1);
     return factor;
 }
 
@@ -216,9 +194,9 @@ static bool take_clock(struct cursor c, double *seconds)
     double part[3];
 
     for (int i = 0; i < 3; i++) {
-        if (i > 0 && (c.n < 3 || *c.s != ':' || !is_digit(c.s[2])))
+        if (i > 0 && (c.n < 3 || *c.s != ':' || !cursor_is_digit(c.s[2])))
             return false;
-        skip(&c, i > 0);
+        cursor_skip(&c, i > 0);
         if (!take_number(&c, '.', &part[i]) || (i > 0 && part[i] >= 60))
             return false;
     }
@@ -237,12 +215,12 @@ static bool read_iso(struct cursor c, struct measured *out)
     bool is_after = false, has_any = false;
     double v;
 
-    for (skip(&c, 1); c.n > 0; has_any = true) {
+    for (cursor_skip(&c, 1); c.n > 0; has_any = true) {
         const struct unit *units = before;
         size_t n = ARRAY_LEN(before), i = 0;
         if (*c.s == 'T' && !is_after) {
             is_after = true;
-            skip(&c, 1);
+            cursor_skip(&c, 1);
         }
         if (is_after)
             units = after, n = ARRAY_LEN(after);
@@ -255,20 +233,20 @@ static bool read_iso(struct cursor c, struct measured *out)
         out->value += v * units[i].factor;
         out->unit = MAX(out->unit, units[i].factor);
         out->is_compound = true;
-        skip(&c, 1);
+        cursor_skip(&c, 1);
     }
     return has_any;
 }
 
 static void skip_between(struct cursor *c)
 {
-    skip_spaces(c);
+    cursor_skip_spaces(c);
     if (c->n > 0 && *c->s == ',')
-        skip(c, 1);
-    skip_spaces(c);
+        cursor_skip(c, 1);
+    cursor_skip_spaces(c);
     if (c->n > 4 && memcmp(c->s, "and ", 4) == 0)
-        skip(c, 4);
-    skip_spaces(c);
+        cursor_skip(c, 4);
+    cursor_skip_spaces(c);
 }
 
 static bool read_parts(struct cursor c, char decimal, enum measure kind, struct measured *out)
@@ -284,7 +262,7 @@ static bool read_parts(struct cursor c, char decimal, enum measure kind, struct 
         }
         if (!take_number(&c, decimal, &v))
             return false;
-        skip_spaces(&c);
+        cursor_skip_spaces(&c);
         if (c.n == 0)
             return parts == 0 && v == 0;
         double factor = take_unit(&c, kind);
