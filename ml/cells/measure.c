@@ -15,7 +15,7 @@ enum { LONGEST = 48, PADDING = 16, WORD = 16, MINUTE = 60, HOUR = 3600, DAY = 86
 #define YEAR  (365.2425 * DAY)
 #define MONTH (YEAR / 12)
 
-/* In lower case; a text may also have an "s" more. */
+/* In lower case; a text may also have an "s" more, so that "inche" stands for "inches". */
 struct unit {
     const char *name;
     double factor;
