@@ -173,6 +173,8 @@ static void say_step(const struct describing *d, int step, struct group *g)
                 is_list ? "what its items say of the target" : "what its words say of the target");
     else if (s->ops == &step_parts)
         say_code(d, step, g);
+    else if (s->ops == &step_figures)
+        say_add(g, d->inputs[step], "the numbers in its texts");
     else if (s->ops == &step_items)
         say_add(g, d->inputs[step], "counts of its items");
     else

@@ -15,10 +15,10 @@
 /* Columns of dates between which days are counted. */
 enum { MOST_DATES = 5 };
 
-static const struct step_ops *const step_kinds[] = { &step_levels, &step_cross,   &step_codes,
-                                                     &step_date,   &step_between, &step_pair,
-                                                     &step_rotate, &step_text,    &step_items,
-                                                     &step_words,  &step_parts,   &step_effects };
+static const struct step_ops *const step_kinds[] = {
+    &step_levels, &step_cross, &step_codes, &step_date,  &step_between, &step_pair,   &step_rotate,
+    &step_text,   &step_items, &step_words, &step_parts, &step_effects, &step_figures
+};
 
 /* What is tried on each column of a type and kind, in this order. */
 static const struct {
@@ -26,6 +26,9 @@ static const struct {
     enum frame_kind kind;
     const struct step_ops *ops;
 } tried[] = {
+    { FRAME_CATEGORICAL, FRAME_PLAIN, &step_figures },
+    { FRAME_CATEGORICAL, FRAME_TEXT, &step_figures },
+    { FRAME_CATEGORICAL, FRAME_LIST, &step_figures },
     { FRAME_CATEGORICAL, FRAME_PLAIN, &step_levels },
     { FRAME_NUMERIC, FRAME_PLAIN, &step_levels },
     { FRAME_NUMERIC, FRAME_PLAIN, &step_codes },
@@ -72,7 +75,7 @@ static void step_append(struct prep *p, const struct frame *f, struct prep_step 
 /* No choice changes what these are fitted to; they are the dearest ones. */
 static bool is_of_texts(const struct step_ops *ops)
 {
-    return ops == &step_words || ops == &step_text || ops == &step_items;
+    return ops == &step_words || ops == &step_text || ops == &step_items || ops == &step_figures;
 }
 
 static bool is_of_quantities(const struct step_ops *ops)
@@ -241,7 +244,8 @@ static bool *codes_of(const struct prep *p)
 }
 
 /* The parts of columns of codes. */
-static int parts_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+static int parts_fit(const struct prep_spec *spec, struct prep *p, const bool *are_figures,
+                     struct err *err)
 {
     int rc = 0;
 
@@ -253,7 +257,7 @@ static int parts_fit(const struct prep_spec *spec, struct prep *p, struct err *e
         struct code_part parts[PARTS_MOST];
         struct code_form form;
         bool suits = !is_skipped(spec, i) && c->type == FRAME_CATEGORICAL &&
-                     (c->kind == FRAME_PLAIN || c->kind == FRAME_TEXT);
+                     (c->kind == FRAME_PLAIN || c->kind == FRAME_TEXT) && !are_figures[i];
         int found = suits ? parts_screen(spec, i, &form, parts) : 0;
         for (int k = 0; k < found && rc == 0; k++) {
             const struct step_fit in = {
@@ -316,18 +320,32 @@ static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct e
     return rc;
 }
 
-/* All steps of one column alone. */
-static int column_fit(const struct prep_spec *spec, struct prep *p, int col, struct err *err)
+/* Whether the step that was put last reads numbers that say all there is in the texts of the column,
+ * of which few repeat: then their levels, words and parts say nothing more. What a list holds are
+ * names even where numbers are written in them. */
+static bool is_of_figures(const struct prep *p, const struct frame_col *c, int64_t rows)
+{
+    enum { LEAST_REPEATS = 4 };
+
+    return c->kind != FRAME_LIST && step_figures_is_whole(&p->steps[p->n_steps - 1]) &&
+           rows < (int64_t)c->n_levels * LEAST_REPEATS;
+}
+
+/* All steps of one column alone. are_figures: true = numbers are all that its texts say. */
+static int column_fit(const struct prep_spec *spec, struct prep *p, int col, bool *are_figures,
+                      struct err *err)
 {
     const struct frame_col *c = &spec->frame->cols[col];
     struct lexicon lexicon = { 0 };
     int rc = 0;
 
-    for (size_t k = 0; k < ARRAY_LEN(tried) && rc == 0; k++) {
+    for (size_t k = 0; k < ARRAY_LEN(tried) && rc == 0 && !*are_figures; k++) {
+        int before = p->n_steps;
         if (c->type == tried[k].type && c->kind == tried[k].kind)
             rc = step_try(spec, p, tried[k].ops, col, &lexicon, err);
+        *are_figures = p->n_steps > before && is_of_figures(p, c, spec->frame->rows);
     }
-    if (rc == 0 && step_is_wordy(c, spec->frame->rows)) {
+    if (rc == 0 && !*are_figures && step_is_wordy(c, spec->frame->rows)) {
         rc = step_try(spec, p, &step_words, col, &lexicon, err);
         if (rc == 0)
             rc = step_try(spec, p, &step_text, col, &lexicon, err);
@@ -412,16 +430,21 @@ static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err 
 /* Steps of columns, of dates, and of levels. */
 static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
-    for (int i = 0; i < spec->frame->n_cols; i++) {
-        if (!is_skipped(spec, i) && column_fit(spec, p, i, err) < 0)
-            return -1;
-    }
-    if (codes_beside(spec, p, err) < 0 || between_dates(spec, p, err) < 0 ||
-        parts_fit(spec, p, err) < 0)
-        return -1;
-    if (crosses_fit(spec, p, err) < 0)
-        return -1;
-    return effects_fit(spec, p, err);
+    bool *are_figures = mem_array((size_t)spec->frame->n_cols + 1, sizeof *are_figures);
+    int rc = 0;
+
+    for (int i = 0; i < spec->frame->n_cols && rc == 0; i++)
+        rc = is_skipped(spec, i) ? 0 : column_fit(spec, p, i, &are_figures[i], err);
+    if (rc == 0)
+        rc = codes_beside(spec, p, err);
+    if (rc == 0)
+        rc = between_dates(spec, p, err);
+    if (rc == 0)
+        rc = parts_fit(spec, p, are_figures, err);
+    if (rc == 0)
+        rc = crosses_fit(spec, p, err);
+    mem_free(are_figures);
+    return rc == 0 ? effects_fit(spec, p, err) : rc;
 }
 
 int step_fit_all(const struct prep_spec *spec, struct prep *p, struct err *err)

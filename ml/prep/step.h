@@ -44,7 +44,8 @@ struct step_view {
 
 /* The words of steps are in model files and in what people read: they must not change. */
 extern const struct step_ops step_levels, step_codes, step_cross, step_date, step_between,
-    step_pair, step_rotate, step_text, step_items, step_words, step_parts, step_effects;
+    step_pair, step_rotate, step_text, step_items, step_words, step_parts, step_effects,
+    step_figures;
 
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };
@@ -54,6 +55,9 @@ enum { STEP_BINNED_LEVELS = 255 };
 
 /* step_levels.c: whether the whole numbers of the column are names (code_screen.h). */
 bool step_codes_are_names(const struct prep_spec *spec, int col);
+/* step_figures.c: whether this step has just been fitted, and nothing is left of the texts but the
+ * numbers that it reads and a few words around them. */
+bool step_figures_is_whole(const struct prep_step *s);
 /* step_effects.c: whether it shows effects of the column that this step makes means of. */
 bool step_effects_shows(const struct prep_step *s);
 /* How many levels the column has of which step_effects_shows is true. */

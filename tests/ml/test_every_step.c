@@ -28,6 +28,7 @@ static void row_put(struct buf *b, struct rng *r, int i)
     static const char *const tags[] = { "red", "blue", "green", "black" };
     int city = (int)rng_below(r, LEVELS), code = (int)rng_below(r, CODES), day = i % 700;
     int few = (int)rng_below(r, 12), hour = (int)rng_below(r, 24), word[6], tag[2];
+    int wide = 1 + (int)rng_below(r, 90), high = 1 + (int)rng_below(r, 90);
     double p = rng_unit(r) * 4 - 2, q = rng_unit(r) * 4 - 2, y = 0;
     double heavy = exp(rng_unit(r) * 18 - 9), huge = rng_unit(r) * 600 - 300;
 
@@ -36,7 +37,8 @@ static void row_put(struct buf *b, struct rng *r, int i)
     for (int k = 0; k < 2; k++)
         tag[k] = (int)rng_below(r, 4);
     y = effect(city, 1) + 7 * effect(code, 2) + effect(few, 3) + (p > q) * 40 + effect(hour, 4) +
-        (word[0] == 3 || word[1] == 3) * 20 + (tag[0] == 1) + rng_unit(r) + log(heavy) / 9;
+        (word[0] == 3 || word[1] == 3) * 20 + (tag[0] == 1) + rng_unit(r) + log(heavy) / 9 +
+        (wide + high) / 5.0;
     int rc = buf_addf(b, NULL, "%.6f,%.6f,%.6g,%.4ge%d,c%d,f%d,%d,", p, q, heavy, 1 + rng_unit(r),
                       (int)huge, city, few, code * 17 + 3);
     for (int d = 0; d < 2 && rc == 0; d++)
@@ -45,7 +47,8 @@ static void row_put(struct buf *b, struct rng *r, int i)
     for (int k = 0; k < 6 && rc == 0; k++)
         rc = buf_addf(b, NULL, "%s%s", k ? " " : "", words[word[k]]);
     if (rc == 0)
-        rc = buf_addf(b, NULL, " %d,%s|%s,%.6f\n", i, tags[tag[0]], tags[tag[1]], y);
+        rc = buf_addf(b, NULL, " %d,%s|%s,%dx%d,%.6f\n", i, tags[tag[0]], tags[tag[1]], wide, high,
+                      y);
     assert_int_equal(rc, 0);
 }
 
@@ -57,7 +60,8 @@ static struct frame *table(void)
 
     rng_init(&r, 21, 0);
     buf_init(&b, 1 << 20);
-    assert_int_equal(buf_adds(&b, "p,q,heavy,huge,city,few,code,begin,end,text,tags,y\n", NULL), 0);
+    assert_int_equal(
+        buf_adds(&b, "p,q,heavy,huge,city,few,code,begin,end,text,tags,size,y\n", NULL), 0);
     for (int i = 0; i < ROWS; i++)
         row_put(&b, &r, i);
     struct frame *f = csv_frame_n(b.data, b.len, 0, NULL, hash);
@@ -143,7 +147,7 @@ static void same_bytes(struct buf a, struct buf b, const char *what)
 static void every_step_makes_an_input(void **state)
 {
     static const char *const words[] = { "levels", "codes", "date", "between", "words",
-                                         "text",   "items", "pair", "effects" };
+                                         "text",   "items", "pair", "effects", "figures" };
     struct frame *f = table();
     struct ml_data *d = opened(f);
     struct fit_trial *t = trial_of(d, "boost", 1);

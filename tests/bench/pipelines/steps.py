@@ -24,6 +24,16 @@ def junk(s):
     return plain(s.str.replace(",", "").str.extract(r"(-?[0-9.]+(?:[eE][-+]?[0-9]+)?)")[0])
 
 
+def figures(fit, others, y, kind):
+    """The numbers of each cell, their differences and product, and what is written around them one-hot."""
+    def number(s):
+        v = pd.DataFrame(s.str.replace(r"(?<=\d),(?=\d{3})", "", regex=True).str.findall(r"-?\d+(?:\.\d+)?").tolist()).astype(float).to_numpy()
+        return np.hstack([v, v[:, :1] - v[:, 1:], v.prod(1, keepdims=True)])
+
+    words = one_hot(fit.str.replace(r"[-\d.,]+", "#", regex=True), [s.str.replace(r"[-\d.,]+", "#", regex=True) for s in others], y, kind)
+    return [np.hstack([number(s), w.toarray()]) for s, w in zip((fit, *others), words)]
+
+
 def account(s):
     return plain(s.str.replace(r"^\((.*)\)$", r"-\1", regex=True).str.replace("\u2212", "-").str.replace(",", ""))
 
@@ -119,7 +129,7 @@ def listed(s):
 
 STEPS = {
     "num": row_by_row(plain), "junk": row_by_row(junk), "account": row_by_row(account), "comma": row_by_row(comma), "flag": row_by_row(flag),
-    "huge": row_by_row(huge), "epoch": row_by_row(date_parts, "epoch"), "cat": category, "te": target_encoded, "code": code,
+    "huge": row_by_row(huge), "figures": figures, "epoch": row_by_row(date_parts, "epoch"), "cat": category, "te": target_encoded, "code": code,
     "text": text(20000),
     # where boosting of several classes would take half an hour for all the pairs of words
     "text-short": text(3000),

@@ -45,6 +45,35 @@ def units(rng, n):
     return Cells(columns, smooth(x) + kg / (cm / 100) ** 2 / 3 + np.log2(gb) + 0.7 * rng.normal(size=n))
 
 
+@table("several-numbers", steps={"pressure": "figures", "size": "figures"})
+def several_numbers(rng, n):
+    """Several numbers in a cell: `120/80`, `10x20x30 cm`."""
+    x, columns = numbers(rng, n, 2)
+    high, low, side = rng.integers(90, 180, n), rng.integers(50, 110, n), rng.integers(2, 60, (n, 3))
+    columns["pressure"], columns["size"] = [f"{a}/{b}" for a, b in zip(high, low)], [f"{a}x{b}x{c} cm" for a, b, c in side]
+    return Cells(columns, smooth(np.column_stack([x, x[:, 0]])) + (high - low) / 20 + np.log(side.prod(1)) + 0.7 * rng.normal(size=n))
+
+
+@table("currencies", steps={"price": "figures"})
+def currencies(rng, n):
+    """Amounts in four currencies: `$94.29`, `4.19 CHF`."""
+    x, columns = numbers(rng, n, 3)
+    forms, worth = ("${:,.2f}", "\u20ac{:,.2f}", "{:,.2f} CHF", "\u00a5{:,.0f}"), np.array([1, 1.1, 1.2, 0.007])
+    kind, dollars = rng.integers(0, 4, n), rng.lognormal(5, 1, n)
+    columns["price"] = [forms[k].format(v) for k, v in zip(kind, dollars / worth[kind])]
+    return Cells(columns, smooth(x) + np.log(dollars) + 0.5 * (kind == 2) + 0.7 * rng.normal(size=n))
+
+
+@table("places", metric="auc", steps={"place": "figures"})
+def places(rng, n):
+    """Degrees of longitude and latitude in one cell, `POINT (11.31 48.05)`; three towns matter."""
+    x, columns = numbers(rng, n, 3)
+    at, towns = rng.normal((11, 48), 1, (n, 2)), rng.normal((11, 48), 0.8, (3, 2))
+    columns["place"] = [f"POINT ({a:.5f} {b:.5f})" for a, b in at]
+    near = np.exp(-4 * ((at[:, None] - towns) ** 2).sum(2)) @ np.array([4, -4, 4])
+    return Cells(columns, binary(rng, 0.6 * smooth(x) + near))
+
+
 @table("accounting", steps={"profit": "account", "change": "account"})
 def accounting(rng, n):
     """Negative numbers in brackets, and a minus sign behind or of typographers."""
