@@ -115,6 +115,8 @@ static bool form_find(const struct frame_col *c, const int64_t *rows, struct fig
     *are_quantities = f.quantities * 2 > f.rows;
     forms_take(c, rows, best, &f);
     words_choose(&f, out);
+    /* one whole number among letters may as well be a code */
+    out->is_whole = out->is_whole && (best > 1 || *are_quantities);
     return true;
 }
 

@@ -11,7 +11,7 @@
 #include "ml/prep/prep.h"
 #include "ml/text/code.h"
 
-enum { PARTS_MOST = 4, PARTS_MOST_LEVELS = 5000 };
+enum { PARTS_MOST = 8, PARTS_MOST_LEVELS = 5000 };
 
 /* col: a column of levels of the frame. Returns how many parts are worth an input, the best first. */
 int parts_screen(const struct prep_spec *spec, int col, struct code_form *form,

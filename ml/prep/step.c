@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "ml/prep/code_screen.h"
 #include "ml/prep/cross_screen.h"
+#include "ml/prep/letters_screen.h"
 #include "ml/prep/pair_screen.h"
 #include "ml/prep/parts_screen.h"
 #include "ml/prep/rotate_screen.h"
@@ -320,6 +321,15 @@ static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct e
     return rc;
 }
 
+/* What a column of words gives. */
+static int texts_try(const struct prep_spec *spec, struct prep *p, int col, struct lexicon *lexicon,
+                     struct err *err)
+{
+    int rc = step_try(spec, p, &step_words, col, lexicon, err);
+
+    return rc == 0 ? step_try(spec, p, &step_text, col, lexicon, err) : rc;
+}
+
 /* Whether the step that was put last reads numbers that say all there is in the texts of the column,
  * of which few repeat: then their levels, words and parts say nothing more. What a list holds are
  * names even where numbers are written in them. */
@@ -345,12 +355,32 @@ static int column_fit(const struct prep_spec *spec, struct prep *p, int col, boo
             rc = step_try(spec, p, tried[k].ops, col, &lexicon, err);
         *are_figures = p->n_steps > before && is_of_figures(p, c, spec->frame->rows);
     }
-    if (rc == 0 && !*are_figures && step_is_wordy(c, spec->frame->rows)) {
-        rc = step_try(spec, p, &step_words, col, &lexicon, err);
-        if (rc == 0)
-            rc = step_try(spec, p, &step_text, col, &lexicon, err);
-    }
+    if (rc == 0 && !*are_figures && step_is_wordy(c, spec->frame->rows))
+        rc = texts_try(spec, p, col, &lexicon, err);
     lexicon_fini(&lexicon);
+    return rc;
+}
+
+/* Columns of single words of which no step reads more than the level. */
+static int letters_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+{
+    bool *is_read = mem_array((size_t)p->n_sources + 1, sizeof *is_read);
+    int sources = p->n_sources, rc = 0;
+
+    for (int i = 0; i < p->n_steps; i++)
+        is_read[p->steps[i].source[0]] |=
+            p->steps[i].ops != &step_levels &&
+            (p->steps[i].ops != &step_figures || step_figures_is_whole(&p->steps[i]));
+    for (int i = 0; i < spec->frame->n_cols && rc == 0; i++) {
+        struct lexicon lexicon = { 0 };
+        int source = p->source_of[i] - 1;
+        if (is_skipped(spec, i) || (source >= 0 && source < sources && is_read[source]) ||
+            !letters_screen(spec, i))
+            continue;
+        rc = texts_try(spec, p, i, &lexicon, err);
+        lexicon_fini(&lexicon);
+    }
+    mem_free(is_read);
     return rc;
 }
 
@@ -441,6 +471,8 @@ static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err 
         rc = between_dates(spec, p, err);
     if (rc == 0)
         rc = parts_fit(spec, p, are_figures, err);
+    if (rc == 0)
+        rc = letters_fit(spec, p, err);
     if (rc == 0)
         rc = crosses_fit(spec, p, err);
     mem_free(are_figures);

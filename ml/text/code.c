@@ -113,26 +113,59 @@ static int parts_of(const struct tally *t, struct code_part parts[CODE_MOST_PART
     return n;
 }
 
+/* ---- places ---- */
+
+/* Bytes of a text of ASCII without spaces, at most CODE_MOST_PLACES; 0 = another. */
+static int places_of(const char *text)
+{
+    int n = 0;
+
+    for (; text[n]; n++) {
+        if (n == CODE_MOST_PLACES || text[n] <= ' ' || text[n] > '~')
+            return 0;
+    }
+    return n;
+}
+
+/* Each place, and each beginning, of codes of one length, which nine of ten rows have. */
+static void put_places(const int64_t *rows_of, int64_t all, struct code_part *parts, int *n)
+{
+    for (int length = 2; length <= CODE_MOST_PLACES; length++) {
+        if (rows_of[length] * 10 < all * 9)
+            continue;
+        for (int at = 0; at < length; at++)
+            put(parts, n, at, length, CODE_PLACE);
+        for (int signs = 2; signs <= MOST_SIGNS && signs < length; signs++)
+            put(parts, n, signs, length, CODE_BEGIN);
+    }
+}
+
 int code_form_find(const char *const *levels, int n_levels, const int64_t *rows,
                    struct code_form *out, struct code_part parts[CODE_MOST_PARTS])
 {
     struct tally list[FORMS];
-    int n = 0, best = 0, step = n_levels / LOOK + 1;
-    int64_t all = 0;
+    int n = 0, best = 0, step = n_levels / LOOK + 1, found = 0;
+    int64_t all = 0, of_length[CODE_MOST_PLACES + 1] = { 0 };
 
     for (int l = 0; l < n_levels; l += step) {
         struct run runs[CODE_MOST_RUNS];
         int n_runs = rows[l] > 0 ? runs_of(levels[l], runs) : 0;
         all += rows[l];
+        of_length[places_of(levels[l])] += rows[l];
         if (n_runs > 0)
             tally_add(list, &n, runs, n_runs, rows[l]);
     }
     for (int i = 1; i < n; i++)
         best = list[i].rows > list[best].rows ? i : best;
-    if (n == 0 || list[best].rows * 10 < all * 9)
+    *out = (struct code_form){ .n_runs = 0 };
+    if (all == 0)
         return 0;
-    *out = list[best].form;
-    return parts_of(&list[best], parts);
+    if (n > 0 && list[best].rows * 10 >= all * 9) {
+        *out = list[best].form;
+        found = parts_of(&list[best], parts);
+    }
+    put_places(of_length, all, parts, &found);
+    return found;
 }
 
 /* Bytes of the first signs: a sign beyond ASCII has several. */
@@ -153,6 +186,11 @@ bool code_part_of(const struct code_form *f, struct code_part p, const char *tex
 {
     struct run runs[CODE_MOST_RUNS];
 
+    if (p.signs >= CODE_BEGIN) {
+        *begin = p.signs == CODE_PLACE ? text + p.first : text;
+        *n = p.signs == CODE_PLACE ? 1 : p.first;
+        return places_of(text) == p.last;
+    }
     if (!is_of(f, runs, runs_of(text, runs)))
         return false;
     *begin = text + runs[p.first].at;
@@ -164,7 +202,11 @@ bool code_part_of(const struct code_form *f, struct code_part p, const char *tex
 
 void code_part_name(struct code_part p, char out[CODE_NAME])
 {
-    if (p.signs == 1)
+    if (p.signs == CODE_PLACE)
+        snprintf(out, CODE_NAME, "sign %d", p.first + 1);
+    else if (p.signs == CODE_BEGIN)
+        snprintf(out, CODE_NAME, "first %d signs", p.first);
+    else if (p.signs == 1)
         snprintf(out, CODE_NAME, "first sign of part %d", p.first + 1);
     else if (p.signs)
         snprintf(out, CODE_NAME, "first %d signs of part %d", p.signs, p.first + 1);
@@ -178,6 +220,9 @@ bool code_part_ok(const struct code_form *f, struct code_part p)
 {
     bool ok = f->n_runs >= 1 && f->n_runs <= CODE_MOST_RUNS && p.first <= p.last &&
               p.last < f->n_runs && p.signs <= MOST_SIGNS && (p.signs == 0 || p.first == p.last);
+
+    if (p.signs >= CODE_BEGIN)
+        ok = f->n_runs <= CODE_MOST_RUNS && p.first < p.last && p.last <= CODE_MOST_PLACES;
 
     for (int i = 0; i < f->n_runs && ok; i++)
         ok = f->is_digits[i] <= 1;

@@ -87,6 +87,18 @@ uint32_t words_fold(uint32_t c)
     return c;
 }
 
+/* What changes the picture before it, or joins two of them. */
+static bool is_skin(uint32_t c)
+{
+    return (c >= 0x1F3FB && c <= 0x1F3FF) || (c >= 0xFE00 && c <= 0xFE0F);
+}
+
+/* Emoji and other pictures; not what gives them another skin. */
+static bool is_picture(uint32_t c)
+{
+    return (c >= 0x2600 && c <= 0x27BF) || (c >= 0x1F000 && c <= 0x1FAFF && !is_skin(c));
+}
+
 bool words_letter(uint32_t c)
 {
     if (c < 0x80)
@@ -95,16 +107,16 @@ bool words_letter(uint32_t c)
     if (c < 0xC0)
         return c == 0xAA || c == 0xB5 || c == 0xBA;
     /* signs of multiplication, punctuation, symbols, private use, and no character */
-    return c != 0xD7 && c != 0xF7 && !(c >= 0x2000 && c <= 0x2BFF) &&
-           !(c >= 0x3000 && c <= 0x3004) && !(c >= 0x3008 && c <= 0x3020) &&
+    return c != 0xD7 && c != 0xF7 && (!(c >= 0x2000 && c <= 0x2BFF) || is_picture(c)) &&
+           !is_skin(c) && !(c >= 0x3000 && c <= 0x3004) && !(c >= 0x3008 && c <= 0x3020) &&
            !(c >= 0xFF00 && c <= 0xFF0F) && !(c >= 0xFF1A && c <= 0xFF20) &&
            !(c >= 0xE000 && c <= 0xF8FF) && c != 0xFEFF && c < 0xFFF0;
 }
 
-/* kana and Chinese signs */
+/* kana, Chinese signs and pictures */
 static bool is_word_alone(uint32_t c)
 {
-    return (c >= 0x3040 && c <= 0x30FF) || (c >= 0x3400 && c <= 0x9FFF);
+    return (c >= 0x3040 && c <= 0x30FF) || (c >= 0x3400 && c <= 0x9FFF) || is_picture(c);
 }
 
 static uint32_t hash_add(uint32_t h, uint32_t c)

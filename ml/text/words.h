@@ -3,7 +3,7 @@
  *
  * A word is a run of letters and digits, folded to lower case by words_fold (ASCII, Latin, Greek,
  * Cyrillic). Each Chinese or Japanese sign is a word of its own, because those languages put no
- * spaces between words. Letter n-grams are the 3 to 5 neighbouring signs of a word, with one space
+ * spaces between words, and so is each emoji. Letter n-grams are the 3 to 5 neighbouring signs of a word, with one space
  * before and behind it. The results depend on the bytes of the text and the seed only. Called by
  * bag*.c, lexicon.c and shape.c. */
 #ifndef ML_TEXT_WORDS_H

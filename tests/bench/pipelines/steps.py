@@ -110,6 +110,13 @@ def code(fit, others, y, kind):
     return [np.hstack([m[i] for m in made]) for i in range(1 + len(others))]
 
 
+def places(fit, others, y, kind):
+    """Codes of one length: the sign at each place, and the first three together, as categories."""
+    cuts = [slice(0, 3)] + [slice(i, i + 1) for i in range(int(fit.str.len().median()))]
+    made = [target_encoded(fit.str[c], [s.str[c] for s in others], y, kind) for c in cuts]
+    return [np.hstack([m[i] for m in made]) for i in range(1 + len(others))]
+
+
 def vectorized(vectorizer):
     def words(fit, others, y, kind):
         x = vectorizer().fit(fit)
@@ -129,7 +136,7 @@ def listed(s):
 
 STEPS = {
     "num": row_by_row(plain), "junk": row_by_row(junk), "account": row_by_row(account), "comma": row_by_row(comma), "flag": row_by_row(flag),
-    "huge": row_by_row(huge), "figures": figures, "epoch": row_by_row(date_parts, "epoch"), "cat": category, "te": target_encoded, "code": code,
+    "huge": row_by_row(huge), "figures": figures, "places": places, "epoch": row_by_row(date_parts, "epoch"), "cat": category, "te": target_encoded, "code": code,
     "text": text(20000),
     # where boosting of several classes would take half an hour for all the pairs of words
     "text-short": text(3000),

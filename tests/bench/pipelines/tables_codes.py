@@ -68,6 +68,28 @@ def prefix_codes(rng, n):
     return Cells(columns, smooth(x) + 1.5 * rng.normal(size=40)[a] + rng.normal(size=25)[b] + rng.normal(size=n))
 
 
+@table("vehicles", steps={"vin": "places"})
+def vehicles(rng, n):
+    """Numbers of vehicles, 17 signs: the first three, which name the maker, and the tenth, the year, matter."""
+    x, columns = numbers(rng, n, 3)
+    signs, years, makers = "0123456789ABCDEFGHJKLMNPRSTUVWXYZ", "ABCDEFGHJKLMNPRSTVWXY123456789", ["WVW", "1FA", "JTD", "WDB", "5YJ", "VF1", "ZFA"]
+    maker, year, other = rng.integers(0, 7, n), rng.integers(0, 30, n), rng.integers(0, len(signs), (n, 13))
+    rest = ["".join(signs[v] for v in row) for row in other]
+    columns["vin"] = [makers[m] + r[:6] + years[y] + r[6:] for m, y, r in zip(maker, year, rest)]
+    return Cells(columns, smooth(x) + rng.normal(size=7)[maker] + year / 10 + 0.7 * rng.normal(size=n))
+
+
+@table("domains", metric="auc", steps={"domain": "text-char"})
+def domains(rng, n):
+    """Names of hosts: made of words by people, or of syllables by programs."""
+    x, columns = numbers(rng, n, 3)
+    words, syllables = ["gold", "bank", "shop", "news", "blue", "cloud", "home", "data", "food", "game", "mail"], ["qu", "xo", "ze", "ba", "lo", "ki"]
+    bad = rng.random(n) < 0.5
+    columns["domain"] = ["".join((syllables if b else words)[v % (6 if b else 11)] for v in row[: 3 + 2 * b]) + str(row[5]) + (".com", ".net")[row[5] % 2]
+                         for b, row in zip(bad ^ (rng.random(n) < 0.1), rng.integers(0, 9900, (n, 6)))]
+    return Cells(columns, binary(rng, 0.8 * smooth(x) + 3 * bad - 1.5))
+
+
 @table("code-pairs", rows=16000, steps={"a": "pair:b", "b": "te"})
 def code_pairs(rng, n):
     """Two columns of codes of which only the pair matters."""

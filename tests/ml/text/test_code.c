@@ -38,7 +38,7 @@ static void parts_are_runs_beginnings_and_first_signs(void **state)
 {
     static const char *const parts[] = { "KA-12-9822", "JA-01-2783", "ZB-3-10" },
                              *const icd[] = { "E11.9", "I10.0", "J45.90" },
-                             *const plain[] = { "AB1234", "CD9876" },
+                             *const plain[] = { "AB1234", "CDE9876" },
                              *const cities[] = { "Paris", "Rome", "Berlin", "Oslo" },
                              *const wide[] = { "ÄÖ-1", "ßü-22" };
     char out[2000];
@@ -67,7 +67,7 @@ static void parts_are_runs_beginnings_and_first_signs(void **state)
 static void texts_of_many_forms_or_many_runs_are_no_codes(void **state)
 {
     static const char *const mixed[] = { "a-1", "a-2", "1-a", "b-3", "x", "y z" },
-                             *const many[] = { "1-2-3-4-5-6-7", "1-2-3-4-5-6-8" },
+                             *const many[] = { "1-2-3-4-5-6-7", "1-2-3-4-5-6-89" },
                              *const marks[] = { "", "--", "?" };
     struct code_part parts[CODE_MOST_PARTS];
     struct code_form f;
@@ -77,6 +77,28 @@ static void texts_of_many_forms_or_many_runs_are_no_codes(void **state)
     assert_int_equal(find(many, 2, &f, parts), 0);
     assert_int_equal(find(marks, 3, &f, parts), 0);
     assert_int_equal(find(NULL, 0, &f, parts), 0);
+}
+
+static void codes_of_one_length_have_a_part_for_each_place(void **state)
+{
+    static const char *const levels[] = { "1FA9X", "WV7BB", "JTD12", "5YJ0Z" },
+                             *const others[] = { "1FA9X", "WV7B", "JTD1", "5YJ0Z" },
+                             *const spaces[] = { "a b", "c d" };
+    char out[2000];
+
+    (void)state;
+    told(levels, 4, "XYZ12", out, sizeof out);
+    assert_string_equal(
+        out, "sign 1=X; sign 2=Y; sign 3=Z; sign 4=1; sign 5=2; first 2 signs=XY; first 3 "
+             "signs=XYZ; first 4 signs=XYZ1; ");
+    told(levels, 4, "XYZ123", out, sizeof out);
+    assert_string_equal(
+        out, "sign 1=-; sign 2=-; sign 3=-; sign 4=-; sign 5=-; first 2 signs=-; first 3 "
+             "signs=-; first 4 signs=-; ");
+    told(others, 4, "", out, sizeof out);
+    assert_string_equal(out, "");
+    told(spaces, 2, "a b", out, sizeof out);
+    assert_null(strstr(out, "sign 1="));
 }
 
 static void impossible_forms_are_refused(void **state)
@@ -93,6 +115,11 @@ static void impossible_forms_are_refused(void **state)
     assert_false(code_part_ok(&f, (struct code_part){ 0, 0, 0 }));
     f = (struct code_form){ .n_runs = 200 };
     assert_false(code_part_ok(&f, (struct code_part){ 0, 0, 0 }));
+    assert_false(code_part_ok(&f, (struct code_part){ 0, 5, CODE_PLACE }));
+    f.n_runs = 0;
+    assert_true(code_part_ok(&f, (struct code_part){ 4, 5, CODE_PLACE }));
+    assert_false(code_part_ok(&f, (struct code_part){ 5, 5, CODE_PLACE }));
+    assert_false(code_part_ok(&f, (struct code_part){ 4, CODE_MOST_PLACES + 1, CODE_PLACE }));
 }
 
 int main(void)
@@ -100,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_runs_beginnings_and_first_signs),
         cmocka_unit_test(texts_of_many_forms_or_many_runs_are_no_codes),
+        cmocka_unit_test(codes_of_one_length_have_a_part_for_each_place),
         cmocka_unit_test(impossible_forms_are_refused),
     };
 

@@ -50,6 +50,14 @@ static void words_are_folded_and_cut_at_what_is_no_letter(void **state)
     w = read_words(&rule, "");
     assert_int_equal(w.n, 0);
     words_fini(&w);
+    /* and so is each emoji, whatever its colour, and however they are put together */
+    assert_same(&rule, "ok \xf0\x9f\x98\x80\xf0\x9f\x91\x8d",
+                "ok \xf0\x9f\x98\x80 \xf0\x9f\x91\x8d", true);
+    assert_same(&rule, "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd", "\xf0\x9f\x91\x8d", true);
+    assert_same(&rule, "\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4", true);
+    w = read_words(&rule, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xe2\x98\xb9");
+    assert_int_equal(w.n_words, 5); /* 3 words and 2 pairs */
+    words_fini(&w);
 }
 
 static void letters_and_seed_make_other_features(void **state)
