@@ -10,7 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 20000, LEAST_ROWS = 300, LEAST_LEVELS = 20, ROWS_A_PART = 4, CODES_A_PART = 2 };
+/* CLASSES, PARTS_OF_CLASSES: of three classes and more, each of the first few is told from the others,
+ * and fewer parts are taken, because each has a mean for each class. */
+enum {
+    MOST_ROWS = 20000,
+    LEAST_ROWS = 300,
+    LEAST_LEVELS = 20,
+    ROWS_A_PART = 4,
+    CODES_A_PART = 2,
+    CLASSES = 4,
+    PARTS_OF_CLASSES = 4
+};
 /* What a part must explain of what is left: a share, and in standard errors. SHRINK: rows of the
  * mean towards which each mean is drawn. */
 #define LEAST_OF_REST 0.01
@@ -164,14 +174,16 @@ static int choose(struct screen *s, const struct code_part *parts, struct code_p
 
 /* ---- the sample ---- */
 
-/* Sampled rows, their codes and targets about their mean. A row without a code is left out. */
-static void rows_take(struct screen *s, const struct prep_spec *spec, int col)
+/* Sampled rows, their codes and targets about their mean. A row without a code is left out. class -1 =
+ * the target is a number, or there are two. */
+static void rows_take(struct screen *s, const struct prep_spec *spec, int col, int class)
 {
     const struct frame *f = spec->frame;
     int64_t step = 1 + f->rows / MOST_ROWS;
     int32_t *place = mem_array((size_t)f->cols[col].n_levels + 1, sizeof *place);
     double top = 0, mean = 0;
 
+    s->n = s->n_codes = 0;
     for (int64_t row = 0; row < f->rows; row += step) {
         int32_t code = -1;
         if (!spec->use || spec->use[row])
@@ -183,7 +195,7 @@ static void rows_take(struct screen *s, const struct prep_spec *spec, int col)
             place[code] = s->n_codes;
         }
         s->code[s->n] = place[code] - 1;
-        s->rest[s->n] = spec->target->y[row];
+        s->rest[s->n] = class < 0 ? spec->target->y[row] : spec->target->y[row] == class;
         top = fmax(top, fabs(s->rest[s->n++]));
     }
     mem_free(place);
@@ -209,6 +221,34 @@ static int screen_run(struct screen *s, const struct code_form *form, const stru
     return found;
 }
 
+static bool is_among(const struct code_part *list, int n, struct code_part p)
+{
+    bool found = false;
+
+    for (int i = 0; i < n && !found; i++)
+        found = list[i].first == p.first && list[i].last == p.last && list[i].signs == p.signs;
+    return found;
+}
+
+/* The parts that tell one class from the others, for each class in turn. */
+static int classes_run(struct screen *s, const struct prep_spec *spec, int col,
+                       const struct code_form *form, const struct code_part *parts,
+                       struct code_part out[PARTS_MOST])
+{
+    int found = 0;
+
+    for (int c = 0; c < MIN(spec->target->n_classes, CLASSES); c++) {
+        struct code_part of_class[PARTS_MOST];
+        rows_take(s, spec, col, c);
+        int n = s->n >= LEAST_ROWS ? screen_run(s, form, parts, of_class) : 0;
+        for (int i = 0; i < n && found < PARTS_OF_CLASSES; i++) {
+            if (!is_among(out, found, of_class[i]))
+                out[found++] = of_class[i];
+        }
+    }
+    return found;
+}
+
 static int screen_codes(struct screen *s, const struct prep_spec *spec, int col,
                         const struct code_form *form, const struct code_part *parts,
                         struct code_part out[PARTS_MOST])
@@ -224,9 +264,12 @@ static int screen_codes(struct screen *s, const struct prep_spec *spec, int col,
     s->code_count = s->code_sum + most;
     s->sum = s->code_count + most;
     s->count = s->sum + PARTS_MOST_LEVELS;
-    rows_take(s, spec, col);
-    if (s->n >= LEAST_ROWS)
-        found = screen_run(s, form, parts, out);
+    if (spec->target->n_classes) {
+        found = classes_run(s, spec, col, form, parts, out);
+    } else {
+        rows_take(s, spec, col, -1);
+        found = s->n >= LEAST_ROWS ? screen_run(s, form, parts, out) : 0;
+    }
     mem_free(s->code);
     mem_free(s->text);
     mem_free(numbers);

@@ -250,8 +250,7 @@ static int parts_fit(const struct prep_spec *spec, struct prep *p, const bool *a
 {
     int rc = 0;
 
-    if (!spec->target || spec->target->n_classes >= 3 ||
-        spec->choice.of[PREP_OF_LEVELS] == LEVELS_PLAIN)
+    if (!spec->target || spec->choice.of[PREP_OF_LEVELS] == LEVELS_PLAIN)
         return 0;
     for (int i = 0; i < spec->frame->n_cols && rc == 0; i++) {
         const struct frame_col *c = &spec->frame->cols[i];
@@ -361,26 +360,29 @@ static int column_fit(const struct prep_spec *spec, struct prep *p, int col, boo
     return rc;
 }
 
-/* Columns of single words of which no step reads more than the level. */
-static int letters_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
+/* Columns of single words. Of texts whose parts are read, or that are numbers, the shape and the
+ * topics are noise; of numbers the words as well. */
+static int letters_fit(const struct prep_spec *spec, struct prep *p, const bool *are_figures,
+                       struct err *err)
 {
-    bool *is_read = mem_array((size_t)p->n_sources + 1, sizeof *is_read);
+    bool *has_parts = mem_array((size_t)p->n_sources + 1, sizeof *has_parts);
     int sources = p->n_sources, rc = 0;
 
     for (int i = 0; i < p->n_steps; i++)
-        is_read[p->steps[i].source[0]] |=
-            p->steps[i].ops != &step_levels &&
-            (p->steps[i].ops != &step_figures || step_figures_is_whole(&p->steps[i]));
+        has_parts[p->steps[i].source[0]] |= p->steps[i].ops == &step_parts;
     for (int i = 0; i < spec->frame->n_cols && rc == 0; i++) {
         struct lexicon lexicon = { 0 };
         int source = p->source_of[i] - 1;
-        if (is_skipped(spec, i) || (source >= 0 && source < sources && is_read[source]) ||
-            !letters_screen(spec, i))
+        if (is_skipped(spec, i) || are_figures[i] ||
+            step_is_wordy(&spec->frame->cols[i], spec->frame->rows) || !letters_screen(spec, i))
             continue;
-        rc = texts_try(spec, p, i, &lexicon, err);
+        if (source >= 0 && source < sources && has_parts[source])
+            rc = step_try(spec, p, &step_words, i, &lexicon, err);
+        else
+            rc = texts_try(spec, p, i, &lexicon, err);
         lexicon_fini(&lexicon);
     }
-    mem_free(is_read);
+    mem_free(has_parts);
     return rc;
 }
 
@@ -472,7 +474,7 @@ static int columns_fit(const struct prep_spec *spec, struct prep *p, struct err 
     if (rc == 0)
         rc = parts_fit(spec, p, are_figures, err);
     if (rc == 0)
-        rc = letters_fit(spec, p, err);
+        rc = letters_fit(spec, p, are_figures, err);
     if (rc == 0)
         rc = crosses_fit(spec, p, err);
     mem_free(are_figures);

@@ -96,15 +96,17 @@ static void put(struct code_part *parts, int *n, int first, int last, int signs)
         parts[(*n)++] = (struct code_part){ (uint8_t)first, (uint8_t)last, (uint8_t)signs };
 }
 
-/* Each run, each beginning of several runs, and the first signs of long runs. */
+/* Each run, each beginning and each end of several runs, and the first signs of long runs. */
 static int parts_of(const struct tally *t, struct code_part parts[CODE_MOST_PARTS])
 {
     int runs = t->form.n_runs, n = 0;
 
     for (int k = 0; k < runs && runs > 1; k++)
         put(parts, &n, k, k, 0);
-    for (int k = 1; k < runs - 1; k++)
+    for (int k = 1; k < runs - 1; k++) {
         put(parts, &n, 0, k, 0);
+        put(parts, &n, k, runs - 1, 0);
+    }
     for (int k = 0; k < runs; k++) {
         for (int signs = 1; signs <= MOST_SIGNS && t->least[k] >= LONG && signs < t->least[k];
              signs++)

@@ -1,5 +1,5 @@
 /* code.h - the parts of structured codes such as KA-12-9822, E11.9 or AB1234: runs of letters and
- * runs of digits, the runs up to one of them together, the first signs of a long run; and, where all
+ * runs of digits, the runs up to one of them or from one on together, the first signs of a long run; and, where all
  * codes have one length, as numbers of vehicles have, the sign at each place. Called by
  * ml/prep/parts_screen.c and step_parts.c. */
 #ifndef ML_TEXT_CODE_H

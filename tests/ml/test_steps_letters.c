@@ -65,7 +65,7 @@ static const struct kind {
 } kinds[] = {
     { domain, "cell: score of words" },
     { length, "cell: characters" },
-    { place, "cell: sign 5: mean of target" },
+    { place, "cell: sign 5: " },
     { nothing, NULL },
 };
 
@@ -116,12 +116,12 @@ static void letters_are_read_where_they_matter(void **state)
         check(&kinds[k], 0);
 }
 
-/* Parts of codes are looked at for numbers and two classes only. */
 static void letters_are_read_for_classes(void **state)
 {
     (void)state;
     check(&kinds[0], 3);
     check(&kinds[1], 3);
+    check(&kinds[2], 3);
     check(&kinds[3], 3);
 }
 

@@ -45,9 +45,11 @@ static void parts_are_runs_beginnings_and_first_signs(void **state)
 
     (void)state;
     told(parts, 3, "KA-12-9822", out, sizeof out);
-    assert_string_equal(out, "part 1=KA; part 2=12; part 3=9822; parts 1 to 2=KA-12; ");
+    assert_string_equal(
+        out, "part 1=KA; part 2=12; part 3=9822; parts 1 to 2=KA-12; parts 2 to 3=12-9822; ");
     told(icd, 3, "E11.9", out, sizeof out);
-    assert_string_equal(out, "part 1=E; part 2=11; part 3=9; parts 1 to 2=E11; ");
+    assert_string_equal(out,
+                        "part 1=E; part 2=11; part 3=9; parts 1 to 2=E11; parts 2 to 3=11.9; ");
     told(plain, 2, "XY0001", out, sizeof out);
     assert_string_equal(out,
                         "part 1=XY; part 2=0001; first sign of part 2=0; first 2 signs of part "
