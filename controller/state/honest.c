@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/str.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,6 +22,8 @@ static const uint64_t SEED = 0x686f6e657374; /* "honest" */
  * With one case in 32 a stretch of time in which the baseline was as good took all from a model of two
  * thirds of its error. */
 static const double BEYOND_DOUBT = 8, SIGNS_CHANCE = 2.0 / 32;
+/* What a normal number is above in one case of twenty. */
+static const double NORMAL = 1.6449;
 
 static const struct trial_mem *trial_of(const struct study *st, int64_t number)
 {
@@ -161,6 +164,36 @@ static double fold_factor(const struct study *st)
     return sqrt(1 + (st->problem.data.holdout ? 1.0 : folds) / (folds - 1));
 }
 
+/* Whether the score is an area under the curve of two classes whose rows err alone. The baseline's is a
+ * half whatever the rows are. */
+static bool is_area(const struct study *st)
+{
+    const struct msg_data *d = &st->problem.data;
+
+    return str_eq(d->metric, "auc") && str_eq(d->task, "binary") && !*d->groups && !*d->time_column;
+}
+
+/* The error of an area under the curve where the order of the rows is chance and few blocks say that
+ * few rows are of the rarer class: of r such rows, and many others, 1 / root(12 r) (Mann and Whitney, On
+ * a test of whether one of two random variables is stochastically larger than the other, Annals of
+ * Mathematical Statistics 18, 1947). A block has a row of the rarer class at least
+ * (ml/fit/fit_blocks.c). Whether a model is better than chance is asked with the error of chance: five
+ * rows that rank high by luck are all near the top, so that their own spread tells a small error
+ * (docs/measurements/2026-11-27.md). 0 = there are as many blocks as can be, or no such area. */
+static double chance_error(const struct study *st, int n_blocks)
+{
+    int folds = st->problem.data.holdout ? 1 : MAX(st->problem.data.folds, 1);
+
+    return is_area(st) && n_blocks < HONEST_BLOCKS / folds * folds ? 1 / sqrt(12.0 * n_blocks) : 0;
+}
+
+/* The error of the gain over the baseline. */
+static double gain_error(const struct study *st, const struct trial_mem *t,
+                         const struct trial_mem *baseline)
+{
+    return fmax(error_of(t, baseline), chance_error(st, t->n_blocks));
+}
+
 static struct honest estimate(const struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
@@ -178,7 +211,7 @@ static struct honest estimate(const struct study *st, int64_t number)
     h.score = t->score - study_gain(st, h.optimism);
     if (baseline) {
         h.gain = study_gain(st, h.score) - study_gain(st, baseline->score);
-        h.gain_se = error_of(t, baseline) * fold_factor(st);
+        h.gain_se = gain_error(st, t, baseline) * fold_factor(st);
     }
     return h;
 }
@@ -241,11 +274,22 @@ static bool wins_by_signs(const struct study *st, const struct trial_mem *t,
 static double least_errors(int n)
 {
     static const double few[] = { 6.314, 2.920, 2.353, 2.132 };
-    double z = 1.6449, v = n - 1;
+    double z = NORMAL, v = n - 1;
 
     if (n - 2 < (int)ARRAY_LEN(few))
         return few[n - 2];
     return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v);
+}
+
+/* Trials of very many rows have no blocks, nor do those of a fold without rows of one class. The error of
+ * an area is then known all the same, because the baseline's is none. */
+static bool wins_without_blocks(const struct study *st, const struct trial_mem *t,
+                                const struct trial_mem *baseline)
+{
+    double gain = study_gain(st, t->score) - study_gain(st, baseline->score);
+
+    return !is_area(st) || t->is_part || !isfinite(t->score_se) ||
+           gain > NORMAL * t->score_se * fold_factor(st);
 }
 
 bool honest_beats_baseline(const struct study *st, int64_t number)
@@ -253,12 +297,12 @@ bool honest_beats_baseline(const struct study *st, int64_t number)
     const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
 
     if (t->n_blocks < 2 || !baseline)
-        return true;
-    double se = error_of(t, baseline);
+        return !baseline || wins_without_blocks(st, t, baseline);
+    double se = gain_error(st, t, baseline);
     if (t->n_blocks > MOST_SIGNS &&
         study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
         return true;
     struct honest h = honest_of(st, number);
     return h.gain > least_errors(t->n_blocks) * h.gain_se ||
-           wins_by_signs(st, t, baseline, h.optimism);
+           (chance_error(st, t->n_blocks) == 0 && wins_by_signs(st, t, baseline, h.optimism));
 }

@@ -8,7 +8,8 @@
  *   Learning 107, 2018: BBC-CV; here with blocks in place of rows, so that a score needs no
  *   predictions);
  * - whether that is better than the baseline by more than its error, or where blocks are few, as forward
- *   in time, by the signs of its gains;
+ *   in time, by the signs of its gains; an area under the curve of few positive rows by the error of
+ *   chance;
  * - an estimate of the score of an ensemble. Its own score is nested over the folds, but its models
  *   were picked from all trials by all rows, and so was the best single model that is nested beside
  *   it (ml/ensemble/blend.h). So that flatters both alike: by as much as the single one is better
@@ -21,7 +22,9 @@
 
 #include "controller/state/study.h"
 
-enum { HONEST_MAX_BLOCKS = 64 };
+/* HONEST_BLOCKS: as many as a trial of many rows has, less what its folds do not divide (FIT_BLOCKS of
+ * ml/fit/fit.h). */
+enum { HONEST_MAX_BLOCKS = 64, HONEST_BLOCKS = 32 };
 
 /* The estimate for this completed trial, as the best of its study. */
 struct honest honest_of(const struct study *st, int64_t number);

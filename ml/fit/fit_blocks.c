@@ -7,6 +7,12 @@
  * over rows this is the block's own mean; for the others (auc, rmse) it is their linear part. All
  * trials of a study that have the same folds have the same rows in a block.
  *
+ * Metrics of two classes that are no mean over rows depend on the rarer class by its own number, not by
+ * its share: an area under the curve of five positive rows is a mean of five values. So rows are dealt
+ * out class by class, and no fold has more blocks than rows of either class. Blocks without a row of
+ * the rarer class would tell what the other rows err, which is far less, and noise of a few positive
+ * rows would pass for a model.
+ *
  * Blocks are taken as independent. So rows of one group are in one block, and forward in time, where
  * the level of a whole stretch may have moved, a fold is one block. Fewer than LEAST_BLOCKS of these
  * tell nothing: then rows are dealt out one by one, which finds too little chance but some. With
@@ -60,6 +66,25 @@ static void rest_close(struct rest *r)
     mem_try_free(r->of_group);
 }
 
+/* Whether the score is of two classes and no mean over rows. */
+static bool counts_classes(const struct fit_trial *t)
+{
+    enum metric_id m = t->d->spec.metric;
+
+    return t->d->spec.task == ML_BINARY && m != METRIC_LOGLOSS && m != METRIC_BRIER &&
+           m != METRIC_ACCURACY;
+}
+
+/* Deals out the rows of each class in turn. Returns the rows of the rarer class. */
+static int64_t deal_classes(const struct fit_trial *t, int fold, int blocks, struct rest *r)
+{
+    int64_t n[2] = { 0 };
+
+    for (int64_t i = 0; i < t->rows[fold].n_held; i++)
+        r->block[i] = (uint8_t)(n[t->y[fold][i] == 1]++ % blocks);
+    return MIN(n[0], n[1]);
+}
+
 /* Says which block each row of a fold is in; groups are dealt out as the rows bring them. Returns how
  * many groups or rows were dealt out. */
 static int64_t deal(const struct fit_trial *t, int fold, int blocks, struct rest *r)
@@ -68,6 +93,8 @@ static int64_t deal(const struct fit_trial *t, int fold, int blocks, struct rest
     bool by_group = r->of_group && !r->by_rows;
     int64_t n = 0;
 
+    if (!by_group && counts_classes(t))
+        return deal_classes(t, fold, blocks, r);
     if (by_group)
         memset(r->of_group, UNSEEN, (size_t)t->d->n_groups);
     for (int64_t i = 0; i < rows->n_held; i++) {
@@ -122,11 +149,13 @@ static void fold_blocks(const struct fit_trial *t, const struct fit_run *r, int 
     }
 }
 
-/* As many blocks as each fold can have, at most `most`. */
+/* As many blocks as each fold can have, at most `most`: of groups or of rows of the rarer class one
+ * is enough for a block. */
 static int blocks_fewest(const struct fit_trial *t, const struct fit_choice *c, int most,
                          struct rest *rest)
 {
-    int64_t least = rest->of_group && !rest->by_rows ? 1 : LEAST_ROWS, blocks = most;
+    bool is_one = (rest->of_group && !rest->by_rows) || counts_classes(t);
+    int64_t least = is_one ? 1 : LEAST_ROWS, blocks = most;
 
     for (int f = 0; f < c->folds && blocks > 0; f++)
         blocks = MIN(blocks, deal(t, f, (int)blocks, rest) / least);

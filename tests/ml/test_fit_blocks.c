@@ -66,6 +66,32 @@ static void their_mean_is_the_score_and_their_spread_its_error(void **state)
     }
 }
 
+/* An area under the curve of few positive rows has no more blocks than the fold with the fewest of them
+ * has such rows. A mean over rows has as many blocks as ever. */
+static void few_rows_of_a_class_are_few_blocks(void **state)
+{
+    static const struct {
+        int positive;
+        enum metric_id metric;
+        int blocks;
+    } few[] = { { 5, METRIC_AUC, 5 },       { 9, METRIC_AUC, 5 },   { 10, METRIC_AUC, 10 },
+                { 29, METRIC_AUC, 25 },     { 60, METRIC_AUC, 30 }, { 195, METRIC_AUC, 5 },
+                { 10, METRIC_LOGLOSS, 30 }, { 10, METRIC_F1, 10 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(few); i++) {
+        struct rig_table *table = rig_mixed(ML_BINARY, 200, 2, 4);
+        double *y = table->cols[table->n_cols - 1].num, block[FIT_BLOCKS];
+        for (int k = 0; k < 200; k++)
+            y[k] = k * 37 % 200 < few[i].positive;
+        struct rig *r = rig_new(table, ML_BINARY, few[i].metric, 5);
+        struct fit_trial *t = trained(r, "linear", false);
+        assert_int_equal(fit_trial_blocks(t, block), few[i].blocks);
+        fit_trial_close(t);
+        rig_free(r);
+    }
+}
+
 static void a_checkpoint_changes_no_bit(void **state)
 {
     (void)state;
@@ -103,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(their_mean_is_the_score_and_their_spread_its_error),
+        cmocka_unit_test(few_rows_of_a_class_are_few_blocks),
         cmocka_unit_test(a_checkpoint_changes_no_bit),
     };
 

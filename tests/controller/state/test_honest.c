@@ -109,6 +109,76 @@ static void few_blocks_are_judged_by_their_signs(void **state)
     assert_in_range(n, STUDIES * 9 / 10, STUDIES);
 }
 
+/* Areas under the curve of five positive rows, one a block, of models that predict noise: a row's place
+ * is anything between 0 and 1, and ten models after each other have nearly the same luck. The last one
+ * has `last` in every block; 0 = it is like the others. */
+static void make_areas(struct made *m, uint64_t seed, double last)
+{
+    static const double none[5] = { 0 };
+    struct rng r;
+
+    make_of(m, seed, TRIALS, 5, none, 0);
+    mem_free(m->st.board);
+    m->st.board = NULL;
+    m->st.n_board = m->st.cap_board = 0;
+    m->st.problem.data = (struct msg_data){ .metric = "auc", .task = "binary", .folds = 5 };
+    rng_init(&r, seed, 2);
+    for (int i = 1; i < TRIALS; i++) {
+        double sum = 0;
+        for (int b = 0; b < 5; b++) {
+            double place = i % 10 == 1 ? rng_unit(&r) : (double)m->blocks[i - 1][b];
+            place = last > 0 && i == TRIALS - 1 ? last : fmin(place + 0.01 * rng_unit(&r), 1);
+            m->blocks[i][b] = (float)place;
+            sum += place / 5;
+        }
+        m->trials[i].score = sum;
+    }
+    for (int i = 0; i < TRIALS; i++)
+        board_add(&m->st, i + 1);
+}
+
+static void few_positive_rows_need_a_large_gain(void **state)
+{
+    static struct made m;
+    int n = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= STUDIES; seed++) {
+        make_areas(&m, seed, 0);
+        n += board_best(&m.st) == 1;
+        mem_free(m.st.board);
+        make_areas(&m, seed, 0.98);
+        assert_int_equal(board_best(&m.st), TRIALS);
+        mem_free(m.st.board);
+    }
+    print_message("noise of five positive rows: the baseline ships %d times of %d\n", n, STUDIES);
+    assert_in_range(n, STUDIES * 9 / 10, STUDIES);
+}
+
+/* Three positive rows in five folds leave no blocks: the area's own error decides. */
+static void an_area_without_blocks_is_judged_by_its_error(void **state)
+{
+    static const struct {
+        double score, se;
+        bool wins;
+    } cases[] = { { 0.94, 0.28, false }, { 0.7, 0.02, true }, { 0.45, 0.02, false } };
+    static struct made m;
+
+    (void)state;
+    make(&m, 3, 2, 0.1, 0.7);
+    m.trials[0].n_blocks = m.trials[1].n_blocks = 0;
+    assert_true(honest_beats_baseline(&m.st, 2)); /* nothing is known of other metrics */
+    m.st.problem.data = (struct msg_data){ .metric = "auc", .task = "binary", .folds = 5 };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        m.trials[1].score = cases[i].score;
+        m.trials[1].score_se = cases[i].se;
+        assert_true(honest_beats_baseline(&m.st, 2) == cases[i].wins);
+    }
+    m.trials[1].is_part = true; /* its time was over */
+    assert_true(honest_beats_baseline(&m.st, 2));
+    mem_free(m.st.board);
+}
+
 /* Two gains that are alike by chance are no proof, however many errors their mean is. */
 static void two_equal_gains_are_no_proof(void **state)
 {
@@ -257,6 +327,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_ships_the_baseline_in_nine_of_ten),
         cmocka_unit_test(few_blocks_are_judged_by_their_signs),
+        cmocka_unit_test(few_positive_rows_need_a_large_gain),
+        cmocka_unit_test(an_area_without_blocks_is_judged_by_its_error),
         cmocka_unit_test(two_equal_gains_are_no_proof),
         cmocka_unit_test(what_is_better_ships),
         cmocka_unit_test(the_estimate_of_the_best_is_not_optimistic),
