@@ -173,10 +173,13 @@ bool board_is_far_better(const struct study *st, const struct trial_mem *t,
     return study_gain(st, t->score) - study_gain(st, than->score) > least;
 }
 
+/* One of some folds that is not better than the baseline says nothing against the best of all folds. */
 static int64_t bests_choose(const struct study *st, const struct bests *b)
 {
     if (!b->whole || !b->part)
         return b->whole ? b->whole : b->part;
+    if (!honest_beats_baseline(st, b->part))
+        return b->whole;
     bool wins = board_is_far_better(st, &st->trials[b->part - 1], &st->trials[b->whole - 1]);
     return wins ? b->part : b->whole;
 }

@@ -20,11 +20,11 @@ void board_remove(struct study *st, int64_t number); /* without effect if it is 
 bool board_keeps(const struct study *st, int64_t number, const struct trial_mem *t);
 int64_t board_rank(const struct study *st, int64_t number); /* from 1; the trial is on the board */
 /* The trial that stands for the study; 0 = the board is empty. It is the first of the board, unless
- * that has a score of some folds only, which depends on which folds these were. It then counts only
- * if on the first fold it is better than the best trial of all folds by its own standard error and by
- * what that trial's error is on one fold; or,
- * where a trial's score of the first fold is unknown, if it is better by BOARD_MARGIN standard errors
- * of their difference. Where it is not better than the baseline by more than the error of that
+ * that has a score of some folds only, which depends on which folds these were. It then counts only if
+ * it is better than the baseline, and if on the first fold it is better than the best trial of all
+ * folds by its own standard error and by what that trial's error is on one fold; or, where a trial's
+ * score of the first fold is unknown, if it is better by BOARD_MARGIN standard errors of their
+ * difference. Where what stands is not better than the baseline by more than the error of that
  * (honest.h), the baseline stands for the study. */
 int64_t board_best(const struct study *st);
 /* The same among the trials whose artifacts are kept; 0 = none. */

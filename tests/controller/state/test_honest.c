@@ -174,9 +174,40 @@ static void an_area_without_blocks_is_judged_by_its_error(void **state)
         m.trials[1].score_se = cases[i].se;
         assert_true(honest_beats_baseline(&m.st, 2) == cases[i].wins);
     }
-    m.trials[1].is_part = true; /* its time was over */
-    assert_true(honest_beats_baseline(&m.st, 2));
     mem_free(m.st.board);
+}
+
+/* A trial of one fold, with an error of .1 x 1.5: the more trials there are, the more it must gain. The
+ * best of all folds stands where it does not. */
+static void one_fold_must_gain_more_among_many(void **state)
+{
+    static const struct {
+        int trials;
+        double score;
+        int64_t best; /* 0 = the one of one fold */
+    } cases[] = { { 2, 0.78, 1 }, { 2, 0.82, 0 }, { 50, 0.82, -1 }, { 50, 0.98, 0 } };
+    static struct made m;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int n = cases[i].trials;
+        make(&m, 3, n, 0.1, 0.7);
+        int64_t whole = m.st.board[0];
+        mem_free(m.st.board);
+        m.st.board = NULL;
+        m.st.n_board = m.st.cap_board = 0;
+        m.st.problem.data = (struct msg_data){ .metric = "auc", .task = "binary", .folds = 5 };
+        m.trials[n - 1].is_part = true;
+        m.trials[n - 1].n_blocks = 0;
+        m.trials[n - 1].score = m.trials[n - 1].first_score = cases[i].score;
+        m.trials[n - 1].score_se = 0.1;
+        for (int k = 0; k < n; k++)
+            board_add(&m.st, k + 1);
+        int64_t want = cases[i].best < 0 ? whole : cases[i].best ? cases[i].best : n;
+        assert_int_equal(board_best(&m.st), want);
+        assert_int_equal(board_best_artifact(&m.st), want);
+        mem_free(m.st.board);
+    }
 }
 
 /* Two gains that are alike by chance are no proof, however many errors their mean is. */
@@ -329,6 +360,7 @@ int main(void)
         cmocka_unit_test(few_blocks_are_judged_by_their_signs),
         cmocka_unit_test(few_positive_rows_need_a_large_gain),
         cmocka_unit_test(an_area_without_blocks_is_judged_by_its_error),
+        cmocka_unit_test(one_fold_must_gain_more_among_many),
         cmocka_unit_test(two_equal_gains_are_no_proof),
         cmocka_unit_test(what_is_better_ships),
         cmocka_unit_test(the_estimate_of_the_best_is_not_optimistic),
