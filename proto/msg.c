@@ -162,6 +162,7 @@ static const struct codec_field grant_fields[] = {
     F_I64(msg_grant, study, OPT, 0, INT64_MAX),
     F_I64(msg_grant, deadline_ms, OPT, 0, INT64_MAX),
     F_I64(msg_grant, trial_time_ms, OPT, 0, INT64_MAX),
+    F_I64(msg_grant, trial_steep_ms, OPT, 0, INT64_MAX),
     F_I64(msg_grant, trial_memory_bytes, OPT, 0, INT64_MAX),
     F_OBJ(msg_grant, data, OPT, &data_table),
     F_LIST_AS(msg_grant, trials, "lanes", n_trials, OPT, MSG_MAX_TRIALS, &trial_table),

@@ -107,6 +107,8 @@ struct msg_grant {
     int64_t study;
     int64_t deadline_ms;                       /* from now; work ends by then. 0 = none */
     int64_t trial_time_ms, trial_memory_bytes; /* limits of one trial; 0 = none */
+    /* The limit of time of a trial whose score gets better fast (fit_trial_is_steep); 0 = the same */
+    int64_t trial_steep_ms;
     struct msg_data data;
     int n_trials; /* MSG_FIT: 1..MSG_MAX_TRIALS trials that may train together; MSG_RANK: 1 */
     struct msg_trial *trials; /* heap */

@@ -43,6 +43,7 @@ enum {
     /* and networks a third: the epochs of the first one are planned for an eighth, which a machine that
      * is shared takes two or three times as long for */
     PARTIAL_SHARE = 3,
+    STEEP_TIMES = 2,
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
     ENSEMBLE_MS = 800,
     ENSEMBLE_SHARE = 40, /* but at most a fortieth of the budget, */
@@ -209,6 +210,17 @@ int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
         (is_lead && st->spec.validation != VAL_AUTO && !st->problem.data.holdout))
         return own;
     return own ? MIN(own, share) : share;
+}
+
+int64_t budget_steep_ms(const struct study *st, const struct trial_mem *t)
+{
+    const struct family *f = st->families[t->family];
+    int64_t ms = budget_trial_ms(st, t), own = st->spec.trial_time_ms;
+
+    if (ms == own || f == budget_yardstick(st)->family || f->has_partial_levels ||
+        ladder_levels(&st->problem, f) > 1)
+        return 0;
+    return own ? MIN(own, ms * STEEP_TIMES) : ms * STEEP_TIMES;
 }
 
 bool budget_allows_trial(const struct study *st)

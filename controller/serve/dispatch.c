@@ -385,6 +385,7 @@ static json_t *grant_json(struct group *g, int64_t group_no, struct err *err)
                            .deadline_ms =
                                g->deadline_ms ? MAX(g->deadline_ms - ctl_now(st->ctl), 1) : 0,
                            .trial_time_ms = budget_trial_ms(st, trial_mem(st, g->rows[0].number)),
+                           .trial_steep_ms = budget_steep_ms(st, trial_mem(st, g->rows[0].number)),
                            .trial_memory_bytes = st->spec.trial_memory_bytes,
                            .command = command,
                            .levels = command ? st->spec.levels : 0,

@@ -119,6 +119,10 @@ void fit_trials_advance(struct fit_trial *const *trials, const int *levels, int 
 /* The deadline has come: the best result so far becomes the trial's result. Fails when not every
  * fitted fold has a usable step. */
 int fit_trial_cut(struct fit_trial *t, struct err *err);
+/* Whether the last point of the run in training took away a quarter of the loss that the point before
+ * had (for scores whose best is 1: of their distance from it). Points are those of the fold that was
+ * trained last. */
+bool fit_trial_is_steep(const struct fit_trial *t);
 /* From 0 to 1: how much of the level in training is done. An estimate. */
 double fit_trial_progress(const struct fit_trial *t);
 /* Valid at a reached level or after a cut. */

@@ -13,6 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+/* fit_trial_is_steep. Paths of penalties on 200 classes fall by 40 to 60 % a point until they are nearly at
+ * their end; those of covertype, adult and california_housing never by a quarter, those of letter,
+ * satimage and sylvine at one to three of their first points (docs/measurements/2026-11-27.md). */
+static const double STEEP = 0.75;
+
 /* The step at which a point stands. In a grid, count c and pruning w stand at step (c - 1) * ways +
  * w + 1. */
 int64_t fit_point_step(const struct fit_run *r, int point)
@@ -223,4 +228,26 @@ void fit_take_if_better(struct fit_trial *t, struct fit_run *r, int folds)
     }
     t->chosen = r;
     t->chosen_folds = folds;
+}
+
+/* Where the best score is 1, the distance from it; NaN stays NaN. */
+static double loss_of(const struct fit_trial *t, double v)
+{
+    return metric_info(t->select)->larger_is_better ? 1 - v : v;
+}
+
+bool fit_trial_is_steep(const struct fit_trial *t)
+{
+    const struct fit_run *r = t->run;
+    int fold = 0;
+
+    if (!r)
+        return false;
+    while (fold + 1 < t->folds && r->n_values[fold + 1] > 0)
+        fold++;
+    int n = r->n_values[fold];
+    if (n < 2)
+        return false;
+    const struct fit_value *last = &r->values[(n - 1) * SPLIT_MAX_FOLDS + fold];
+    return loss_of(t, last->select) < STEEP * loss_of(t, last[-SPLIT_MAX_FOLDS].select);
 }

@@ -215,6 +215,7 @@ static void random_grant(struct rng *r, struct msg_grant *g)
     g->study = random_i64(r, 0);
     g->deadline_ms = random_i64(r, 0);
     g->trial_time_ms = random_i64(r, 0);
+    g->trial_steep_ms = random_i64(r, 0);
     g->trial_memory_bytes = random_i64(r, 0);
     random_data(r, &g->data);
     g->task = random_i64(r, 1);

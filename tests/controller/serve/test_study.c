@@ -369,8 +369,8 @@ static void a_silent_runner_cannot_hold_up_the_end(void **state)
     rig_close(&r);
 }
 
-/* The deadline of trial `number`, granted 900 ms after the start of 100 s, and the time it may compute. */
-static void check_deadline(const char *space, int number, int64_t own_ms)
+/* The deadline of trial `number`, granted 900 ms after the start of 100 s, and its two limits of time. */
+static void check_deadline(const char *space, int number, int64_t own_ms, int64_t steep_ms)
 {
     struct rig r;
     struct fake f;
@@ -391,6 +391,7 @@ static void check_deadline(const char *space, int number, int64_t own_ms)
     assert_int_equal(msg_grant_parse(&g, json, &rig_err), 1);
     assert_int_equal(g.deadline_ms, 100000 - 900 - 3000 - 800); /* 800 for an ensemble */
     assert_int_equal(g.trial_time_ms, own_ms);
+    assert_int_equal(g.trial_steep_ms, steep_ms);
     msg_grant_fini(&g);
     json_decref(json);
     rig_close(&r);
@@ -399,11 +400,11 @@ static void check_deadline(const char *space, int number, int64_t own_ms)
 static void a_grant_carries_the_time_that_is_left_less_the_reserve(void **state)
 {
     (void)state;
-    check_deadline(",'space':[{'family':'boost'}]", 2, 0);
-    check_deadline(",'space':[{'family':'linear'}]", 2, 0);
-    /* Beside boosting, which comes first, a linear model may take a quarter of the time. */
-    check_deadline("", 2, 0);
-    check_deadline("", 3, 25000);
+    check_deadline(",'space':[{'family':'boost'}]", 2, 0, 0);
+    check_deadline(",'space':[{'family':'linear'}]", 2, 0, 0);
+    /* Beside boosting, which comes first, a linear model may take a quarter of the time, or half. */
+    check_deadline("", 2, 0, 0);
+    check_deadline("", 3, 25000, 50000);
 }
 
 static void stop_rules_end_a_study(void **state)
