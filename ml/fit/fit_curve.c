@@ -13,9 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-/* fit_trial_is_steep. Paths of penalties on 200 classes fall by 40 to 60 % a point until they are nearly at
- * their end; those of covertype, adult and california_housing never by a quarter, those of letter,
- * satimage and sylvine at one to three of their first points (docs/measurements/2026-11-27.md). */
+/* fit_trial_is_steep. A path of penalties on 200 classes falls by 40 to 60 % a point until it is nearly at
+ * its end; those of covertype, adult, letter and satimage never by a quarter, that of sylvine at two of
+ * its first points (docs/measurements/2026-11-27.md). */
 static const double STEEP = 0.75;
 
 /* The step at which a point stands. In a grid, count c and pruning w stand at step (c - 1) * ways +

@@ -47,7 +47,7 @@ def main():
     results = [optimism(kind, seed, seconds) for seed in seeds for kind in kinds]
     for name, at in (("told", 2), ("best trial's own", 3)):
         z = [r[at] for r in results if not math.isnan(r[at])]
-        mean, error = mean_error(z)
+        mean, error = mean_error(z) if z else (math.nan, math.nan)
         print(f"{name}: optimism {mean:+.2f} +- {error:.2f} standard errors, beyond 2:"
               f" {sum(v > 2 for v in z)} of {len(z)}")
     noise = [r for r in results if r[0].startswith("pure")]

@@ -101,6 +101,16 @@ def pure_number(rng, rows):
     return "r2", [_normal(rng, 10) + [rng.gauss(0, 1)] for _ in range(rows or 250)]
 
 
+def pure_rare(rng, rows):
+    """Noise of which five in 200 rows are of the rarer class."""
+    out = []
+    for i in range(rows or 200):
+        if i % 200 == 0:
+            yes = rng.sample(range(200), 5)
+        out.append(_normal(rng, 8) + ["yes" if i % 200 in yes else "no"])
+    return "auc", out
+
+
 def zones(rng, rows):
     """Numbers with boxes in which the target is another one: boosting finds them."""
     boxes = [(rng.randrange(8), rng.gauss(0, 1), rng.randrange(8), rng.gauss(0, 1), rng.gauss(0, 2))
@@ -149,8 +159,8 @@ def words(rng, rows):
 
 KINDS = {
     f.__name__: f
-    for f in (noisy, holes, classes, wide, sparse, tiny, pure, pure_number, zones, line, few,
-              corners, words)
+    for f in (noisy, holes, classes, wide, sparse, tiny, pure, pure_number, pure_rare, zones,
+              line, few, corners, words)
 }
 
 
