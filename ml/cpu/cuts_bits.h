@@ -1,5 +1,5 @@
 /* cuts_bits.h - what the kernels of cuts with bit instructions share: bins of rows in registers, and
- * scores of two classes that are nearly right. Private to cuts_few.c and cuts_two.c.
+ * scores of two classes that are nearly right. Private to cuts_*.c.
  *
  * A score takes a division and runs in doubles, but few cuts are near the best one. So half of the
  * impurity is computed in floats first. All numbers up to NEAR_MOST are floats themselves; what

@@ -101,7 +101,7 @@ void rows_pick_columns(const struct rows_pick *p, uint8_t (*out)[ROWS_PICK_FEW])
     }
 }
 
-/* n_cols is a constant. */
+/* Adds the words of n picked rows; n_cols is a constant. */
 INLINE void block_add(uint8_t (*picked)[ROWS_PICK], int64_t n, int n_cols, const int64_t *words,
                       int64_t *hist)
 {
@@ -112,6 +112,40 @@ INLINE void block_add(uint8_t (*picked)[ROWS_PICK], int64_t n, int n_cols, const
     }
 }
 
+INLINE void block_add_bytes(uint8_t (*picked)[ROWS_PICK], int64_t n, int n_cols,
+                            const uint16_t *words, uint16_t *hist)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t word = words[i];
+        for (int j = 0; j < n_cols; j++) {
+            uint16_t *h = &hist[j * BINS + picked[i][j]];
+            *h = (uint16_t)(*h + word);
+        }
+    }
+}
+
+/* The number of columns becomes a constant. */
+#define ADD_COLUMNS(add, picked, n, n_cols, words, hist) \
+    switch (n_cols) {                                    \
+    case 8:                                              \
+        add(picked, n, 8, words, hist);                  \
+        break;                                           \
+    case 7:                                              \
+        add(picked, n, 7, words, hist);                  \
+        break;                                           \
+    case 6:                                              \
+        add(picked, n, 6, words, hist);                  \
+        break;                                           \
+    case 5:                                              \
+        add(picked, n, 5, words, hist);                  \
+        break;                                           \
+    case 4:                                              \
+        add(picked, n, 4, words, hist);                  \
+        break;                                           \
+    default:                                             \
+        add(picked, n, n_cols, words, hist);             \
+    }
+
 void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *hist)
 {
     uint8_t picked[BLOCK][ROWS_PICK];
@@ -119,25 +153,18 @@ void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *his
     for (int64_t from = 0; from < p->n; from += BLOCK) {
         int64_t n = MIN(BLOCK, p->n - from);
         rows_pick_rows(p, from, from + n, picked);
-        switch (p->n_cols) {
-        case 8:
-            block_add(picked, n, 8, words + from, hist);
-            break;
-        case 7:
-            block_add(picked, n, 7, words + from, hist);
-            break;
-        case 6:
-            block_add(picked, n, 6, words + from, hist);
-            break;
-        case 5:
-            block_add(picked, n, 5, words + from, hist);
-            break;
-        case 4:
-            block_add(picked, n, 4, words + from, hist);
-            break;
-        default:
-            block_add(picked, n, p->n_cols, words + from, hist);
-        }
+        ADD_COLUMNS(block_add, picked, n, p->n_cols, words + from, hist)
+    }
+}
+
+void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words, uint16_t *hist)
+{
+    uint8_t picked[BLOCK][ROWS_PICK];
+
+    for (int64_t from = 0; from < p->n; from += BLOCK) {
+        int64_t n = MIN(BLOCK, p->n - from);
+        rows_pick_rows(p, from, from + n, picked);
+        ADD_COLUMNS(block_add_bytes, picked, n, p->n_cols, words + from, hist)
     }
 }
 

@@ -37,6 +37,8 @@ void rows_pick_rows(const struct rows_pick *p, int64_t from, int64_t to, uint8_t
 void rows_pick_columns(const struct rows_pick *p, uint8_t (*out)[ROWS_PICK_FEW]);
 /* Adds words[i] to hist[j][bin], for all rows and columns; 256 bins a column. */
 void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *hist);
+/* The same for words of 16 bits. */
+void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words, uint16_t *hist);
 
 /* Of n >= 1 picked rows, for each of the columns: the least bin; 1 + the largest bin other than 255
  * (0 = none); and the largest of all. */

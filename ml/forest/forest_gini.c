@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/cuts.h"
+#include "ml/cpu/cuts_bytes.h"
 #include "ml/cpu/cuts_few.h"
 #include "ml/cpu/rows_pick.h"
 
@@ -27,6 +28,10 @@ struct rf_gini {
     uint8_t own_weights[CUTS_ROWS], own_ones[CUTS_ROWS];
     bool is_ready; /* so few that what the columns have in common stands in */
     struct cuts_few few;
+    /* The node has two classes, and its rows weigh so little that bytes hold their sums; then the
+     * words are theirs, and the histograms those of the columns, and one of categories in order. */
+    bool is_bytes;
+    uint16_t byte_words[BYTE_SUM], bytes[ROWS_PICK + 1][BINS];
 };
 
 void rf_gini_free(struct rf_gini *g)
@@ -179,6 +184,22 @@ static void group_fill(const struct rf_node_in *in, const struct group *g, struc
         fill(in, g, 4, 0, gini);
 }
 
+/* The histograms of bytes. */
+static void bytes_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
+{
+    const struct rows_pick pick = pick_of(in, g);
+
+    if (!in->by_col) {
+        rows_pick_add_bytes(&pick, gini->byte_words, gini->bytes[0]);
+        return;
+    }
+    for (int j = 0; j < g->n; j++) {
+        const uint8_t *x = column_of(in, g->cols[j], true);
+        for (int64_t i = 0; i < in->n; i++)
+            gini->bytes[j][x[i]] = (uint16_t)(gini->bytes[j][x[i]] + gini->byte_words[i]);
+    }
+}
+
 /* Whether one of the few rows' bins is the missing one. */
 static bool has_missing(const struct rf_node_in *in, int col, const uint8_t *bins)
 {
@@ -249,6 +270,27 @@ static void shares_of_hist(const struct rf_node_in *in, const struct rf_gini *gi
         x->top[b] = many[(ptrdiff_t)main_class * BINS + b];
     for (int b = 0; b < n; b++)
         x->bits[b >> 6] |= (uint64_t)(x->all[b] > 0) << (b & 63);
+}
+
+/* Copies the bins of histogram j of bytes into the last one, in the order of their categories, and
+ * clears the first. Returns how many there are. */
+static int bytes_order(struct rf_gini *gini, int j, int n_bins, struct rf_entry *e)
+{
+    struct shares x = { 0 };
+    uint16_t *from = gini->bytes[j], *to = gini->bytes[gini->group];
+    uint8_t rank[BINS];
+
+    for (int b = 0; b < n_bins; b++) {
+        x.all[b] = from[b] & BYTE_SUM;
+        x.top[b] = from[b] >> 8;
+        x.bits[b >> 6] |= (uint64_t)(from[b] > 0) << (b & 63);
+    }
+    int n = shares_order(&x, e, rank);
+    for (int i = 0; i < n; i++) {
+        to[i] = from[e[i].bin];
+        from[e[i].bin] = 0;
+    }
+    return n;
 }
 
 /* Copies the bins of histogram j into the last histogram, in the order of e, and clears the
@@ -332,6 +374,21 @@ static void category_cut(const struct rf_node_in *in, int col, int j, const uint
         set_take(e, cut, best);
 }
 
+static void bytes_cut(const struct rf_node_in *in, int col, int j, struct rf_gini *gini,
+                      const struct cuts_node *node, struct cuts_best *cut, struct rf_split *best)
+{
+    struct rf_entry e[BINS];
+
+    if (!in->d->is_categorical[col]) {
+        cuts_bytes(gini->bytes[j], in->d->n_bins[col], node, col, cut);
+        return;
+    }
+    int n = bytes_order(gini, j, in->d->n_bins[col], e);
+    cuts_bytes(gini->bytes[gini->group], n, node, col, cut);
+    if (cut->is_better)
+        set_take(e, cut, best);
+}
+
 /* One column of a group on its own; its histogram is number j then. */
 static void alone_fill(const struct rf_node_in *in, const struct group *g, int j,
                        struct rf_gini *gini)
@@ -355,7 +412,9 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
     const struct rows_pick pick = pick_of(in, g);
     for (int j = g->n; j < RF_GROUP; j++)
         g->cols[j] = g->cols[0];
-    if (!gini->is_few)
+    if (gini->is_bytes)
+        bytes_fill(in, g, gini);
+    else if (!gini->is_few)
         group_fill(in, g, gini);
     else if (!in->by_col)
         rows_pick_columns(&pick, gathered);
@@ -364,12 +423,19 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
         const uint8_t *bins = !gini->is_few ? NULL
                               : in->by_col  ? column_of(in, col, true)
                                             : gathered[j];
-        bool is_category = in->d->is_categorical[col];
+        bool is_category = in->d->is_categorical[col],
+             is_bytes = gini->is_bytes && gini->bytes[j][RF_MISSING] == 0;
+        if (gini->is_bytes && !is_bytes) {
+            memset(gini->bytes[j], 0, sizeof gini->bytes[j]);
+            alone_fill(in, g, j, gini);
+        }
         if (bins && has_missing(in, col, bins)) {
             bins = NULL;
             alone_fill(in, g, j, gini);
         }
-        if (is_category)
+        if (is_bytes)
+            bytes_cut(in, col, j, gini, &node, &cut, best);
+        else if (is_category)
             category_cut(in, col, j, bins, gini, &node, &cut, best);
         else if (bins)
             few_cut(in, col, bins, gini, &node, &cut);
@@ -390,7 +456,12 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
 
 static void few_take(const struct rf_node_in *in, struct rf_gini *gini)
 {
-    gini->is_few = in->n <= CUTS_ROWS && in->weight <= BYTE_SUM;
+    gini->is_bytes =
+        gini->two && in->weight <= BYTE_SUM && in->n >= CUTS_BYTES_LEAST && cuts_bytes_is_fast();
+    gini->is_few = !gini->is_bytes && in->n <= CUTS_ROWS && in->weight <= BYTE_SUM;
+    for (int64_t i = 0; gini->is_bytes && i < in->n; i++)
+        gini->byte_words[i] = (uint16_t)(in->by_col ? in->weights[i] | in->ones[i] << 8
+                                                    : in->words[i] | in->words[i] >> 24);
     gini->weights = in->by_col ? in->weights : gini->own_weights;
     gini->ones = in->by_col ? in->ones : gini->own_ones;
     gini->is_ready = gini->is_few && in->n <= CUTS_FEW && cuts_few_is_fast();

@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "base/rng.h"
 #include "ml/cpu/cuts.h"
+#include "ml/cpu/cuts_bytes.h"
 #include "ml/cpu/simd.h"
 
 #include <float.h>
@@ -165,6 +166,25 @@ static void few_rows_give_the_best_cut_of_all(void **state)
     simd_force(simd_best());
 }
 
+static void bytes_give_the_best_cut_of_all(void **state)
+{
+    uint16_t hist[256] = { 0 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 4 * SEEDS && cuts_bytes_is_fast(); seed++) {
+        struct rows r =
+            rows_draw(seed, 1 + (int)(seed * 7 % (seed & 1 ? BYTE_ROWS : CUTS_BYTES_MOST)), false);
+        double beat = seed % 5 == 4 ? (double)r.node.n * 0.55 : -DBL_MAX;
+        struct cuts_best want = plain(&r, beat), got = { .score = beat };
+        for (int i = 0; i < r.n; i++)
+            hist[r.bins[i]] = (uint16_t)(hist[r.bins[i]] + (r.weight[i] | r.ones[i] << 8));
+        cuts_bytes(hist, r.n_bins, &r.node, 7, &got);
+        check(&got, &want);
+        for (int b = 0; b < 256; b++)
+            assert_int_equal(hist[b], 0);
+    }
+}
+
 /* ---- several classes ---- */
 
 enum { CLASSES = 5 };
@@ -272,6 +292,7 @@ int main(void)
         cmocka_unit_test(histograms_give_the_best_cut_of_all),
         cmocka_unit_test(large_nodes_have_one_cut_on_every_instruction_set),
         cmocka_unit_test(few_rows_give_the_best_cut_of_all),
+        cmocka_unit_test(bytes_give_the_best_cut_of_all),
         cmocka_unit_test(histograms_of_several_classes_give_the_best_cut_of_all),
         cmocka_unit_test(few_rows_of_several_classes_give_the_best_cut_of_all),
     };
