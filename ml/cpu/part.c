@@ -318,18 +318,14 @@ SIMD_BITS static int64_t sum_marked_fast(const uint8_t *bytes, const uint64_t *m
     return _mm512_reduce_add_epi64(sum);
 }
 
-SIMD_BITS static int at_most_fast(const uint32_t *values, int n, uint32_t most)
+SIMD_BITS static int place_fast(const uint32_t *coarse, const uint32_t *places, uint32_t at)
 {
-    enum { LANES = 16 };
-    __m512i limit = _mm512_set1_epi32((int)most);
-    int found = 0;
+    __m512i limit = _mm512_set1_epi32((int)at);
+    int from = PART_PLACES *
+               (__builtin_popcount(_mm512_cmple_epu32_mask(_mm512_loadu_si512(coarse), limit)) - 1);
 
-    for (int i = 0; i < n; i += LANES) {
-        __mmask16 in = n - i >= LANES ? (__mmask16)0xffff : (__mmask16)((1u << (n - i)) - 1);
-        __m512i v = _mm512_maskz_loadu_epi32(in, values + i);
-        found += __builtin_popcount(_mm512_mask_cmple_epu32_mask(in, v, limit));
-    }
-    return found;
+    return from - 1 +
+           __builtin_popcount(_mm512_cmple_epu32_mask(_mm512_loadu_si512(places + from), limit));
 }
 
 /* At most 64 rows. The bytes are split into binary digits, one word of bits for each digit; a sum
@@ -391,17 +387,18 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
     return sum_marked_plain(bytes, masks, from, to);
 }
 
-int part_at_most(const uint32_t *values, int n, uint32_t most)
+int part_place(const uint32_t *coarse, const uint32_t *places, uint32_t at)
 {
-    int found = 0;
+    int last = 0;
 
 #ifdef SIMD_BITS
     if (simd_has_bits())
-        return at_most_fast(values, n, most);
+        return place_fast(coarse, places, at);
 #endif
-    for (int i = 0; i < n; i++)
-        found += values[i] <= most;
-    return found;
+    for (int step = PART_PLACES * PART_PLACES / 2; step > 0; step /= 2)
+        last += places[last + step] <= at ? step : 0;
+    (void)coarse;
+    return last;
 }
 
 void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,

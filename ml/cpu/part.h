@@ -52,9 +52,10 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
 void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends, int n_runs,
                int32_t *marked, int32_t *sum);
 
-/* How many of n values are at most `most`. For ascending places this is the random cut of extra
- * trees, without a branch. */
-int part_at_most(const uint32_t *values, int n, uint32_t most);
+/* The last of 256 ascending places that is at most `at`, which the first one is; coarse: every
+ * sixteenth of them. This is the random cut of extra trees, without a branch. */
+enum { PART_PLACES = 16 };
+int part_place(const uint32_t *coarse, const uint32_t *places, uint32_t at);
 
 /* The range of n bins: the least; 1 + the largest other than 255, or 0 if there is none; and the
  * largest of all, which is 255 where a value is missing. */

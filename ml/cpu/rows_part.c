@@ -119,7 +119,33 @@ SIMD_BITS static struct rows_parted part_fast(const struct rows_part *p, uint8_t
     }
     return (struct rows_parted){ to.lo, _mm512_reduce_add_epi64(to.sum), missing != 0 };
 }
+
+SIMD_BITS static void marked_fast(const struct rows_part *p, const uint64_t *marks)
+{
+    struct ends to = { 0, p->n - 1, _mm512_setzero_si512() };
+
+    for (int32_t i = 0; i < p->n; i += 16) {
+        uint32_t all = _bzhi_u32(0xffff, (unsigned)MIN(p->n - i, 16)),
+                 left = (uint32_t)(marks[i / BLOCK] >> i % BLOCK) & 0xffff;
+        rows_move(p, i, left, ~left & all, &to);
+    }
+}
 #endif
+
+void rows_part_marked(const struct rows_part *p, const uint64_t *marks)
+{
+#ifdef SIMD_BITS
+    if (simd_has_bits()) {
+        marked_fast(p, marks);
+        return;
+    }
+#endif
+    for (int32_t i = 0, lo = 0, hi = p->n - 1; i < p->n; i++) {
+        int32_t at = marks[i / BLOCK] >> i % BLOCK & 1 ? lo++ : hi--;
+        p->to_rows[at] = p->rows[i];
+        p->to_words[at] = p->words[i];
+    }
+}
 
 struct rows_parted rows_part(const struct rows_part *p, uint8_t up, uint8_t cut)
 {

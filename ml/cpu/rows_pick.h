@@ -1,6 +1,5 @@
 /* rows_pick.h - up to eight columns of the rows of a tree's node, brought together where rows are
- * lines of bytes: a line is read once for all of them. Called by ml/forest/forest_gini.c and
- * forest_random.c. */
+ * lines of bytes: a line is read once for all of them. Called by ml/forest/forest_gini.c. */
 #ifndef ML_CPU_ROWS_PICK_H
 #define ML_CPU_ROWS_PICK_H
 
@@ -39,17 +38,5 @@ void rows_pick_columns(const struct rows_pick *p, uint8_t (*out)[ROWS_PICK_FEW])
 void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *hist);
 /* The same for words of 16 bits. */
 void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words, uint16_t *hist);
-
-/* Of n >= 1 picked rows, for each of the columns: the least bin; 1 + the largest bin other than 255
- * (0 = none); and the largest of all. */
-struct rows_pick_range {
-    uint8_t least[ROWS_PICK], most[ROWS_PICK], top[ROWS_PICK];
-};
-void rows_pick_ranges(const uint8_t (*picked)[ROWS_PICK], int64_t n, struct rows_pick_range *out);
-/* Of n picked rows whose bin is at most the column's cut: how many there are, and how many have bit
- * 32 of their word set: rows of class 1 that weigh 1. */
-void rows_pick_left(const uint8_t (*picked)[ROWS_PICK], const int64_t *words, int64_t n,
-                    const uint8_t cut[ROWS_PICK], uint32_t count[ROWS_PICK],
-                    uint32_t ones[ROWS_PICK]);
 
 #endif

@@ -93,6 +93,9 @@ struct rf_tree {
 void rf_tree_fini(struct rf_tree *t);
 int64_t rf_tree_bytes(const struct rf_tree *t, int outputs);
 
+/* Whether columns are the faster way for this table (forest_columns.c). */
+bool rf_columns_fit(const struct rf_data *d);
+
 struct rf_work;
 struct rf_work *rf_work_new(const struct rf_data *d, const struct rf_params *p, struct err *err);
 void rf_work_free(struct rf_work *w);
@@ -224,6 +227,22 @@ void rf_places(const struct rf_data *d, uint32_t *places);
 /* NULL = no memory */
 struct rf_random *rf_random_new(const struct rf_data *d);
 void rf_random_free(struct rf_random *r);
+/* The best random cut of columns of numbers, where rows are lines of two classes and rf_random_picks
+ * is true. Returns which of the columns it is in; -1 = none is better than *best. */
+enum { RF_PICKED = 8 };
+bool rf_random_picks(const struct rf_node_in *in, const int32_t *cols, int n,
+                     const struct rf_scratch *s);
+int rf_random_picked(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
+                     struct rf_split *best);
+/* What the last of these splits that was better sends left: a bit for each row, how many rows, and
+ * how many of class 1. NULL: that split was not of this node and column. */
+struct rf_marks {
+    const uint64_t *left;
+    int32_t n_left, ones_left;
+    /* the column has missing values in the node */
+    bool has_missing;
+};
+const struct rf_marks *rf_random_marks(const struct rf_scratch *s, int64_t node, int col);
 /* rf_random_weigh draws and scores one cut in each of `n` numeric columns; rf_random_take then
  * takes the cut of the v-th of them, if it is better than *best. */
 void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s);

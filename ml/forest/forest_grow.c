@@ -250,20 +250,26 @@ static struct rows_parted set_part(const struct rows_part *p, const uint64_t set
     return (struct rows_parted){ lo, sum, seen[3] >> 63 };
 }
 
+static struct rows_part part_of(const struct rf_work *w, const struct open_node *o, int col,
+                                bool is_far)
+{
+    return (struct rows_part){ .bins = w->level[o->level].lines + col,
+                               .pitch = w->level[o->level].pitch,
+                               .rows = w->rows[o->list] + o->from,
+                               .words = w->words[o->list] + o->from,
+                               .n = o->n,
+                               .is_far = is_far,
+                               .to_rows = w->rows[!o->list] + o->from,
+                               .to_words = w->words[!o->list] + o->from };
+}
+
 /* Left rows go to the front of the other list, right rows to its end in reverse order, so rows of
  * one class stay next to each other. Adds to `seen` the bins that the rows have; for a numeric
  * column only whether the missing bin occurs. */
 static struct rows_parted partition(struct rf_work *w, const struct open_node *o,
                                     const struct rf_split *best, bool is_far, uint64_t seen[4])
 {
-    const struct rows_part p = { .bins = w->level[o->level].lines + best->col,
-                                 .pitch = w->level[o->level].pitch,
-                                 .rows = w->rows[o->list] + o->from,
-                                 .words = w->words[o->list] + o->from,
-                                 .n = o->n,
-                                 .is_far = is_far,
-                                 .to_rows = w->rows[!o->list] + o->from,
-                                 .to_words = w->words[!o->list] + o->from };
+    const struct rows_part p = part_of(w, o, best->col, is_far);
 
     if (best->is_set)
         return set_part(&p, best->set, seen);
@@ -385,10 +391,12 @@ static bool node_values(const struct rf_node_in *in, float *out)
  * time. */
 bool rf_node_split(struct rf_work *w, const struct rf_node_in *in, struct rf_split *best)
 {
+    /* the random cuts of all columns are drawn at once (ml/cpu/rows_random.c) */
+    bool is_at_once = w->p.is_extra && w->d->n_classes == 2 && !in->by_col;
     int n = w->d->cols, seen = 0, least = MIN(n, w->p.n_visit),
-        step = in->n == 2          ? 1
-               : in->n <= FEW_ROWS ? FEW_COLS
-                                   : least;
+        step = in->n == 2                         ? 1
+               : in->n <= FEW_ROWS && !is_at_once ? FEW_COLS
+                                                  : least;
     double perfect = rf_perfect_score(in);
     bool is_found = false, is_pair = in->n == 2 && w->d->n_classes >= 2;
 
@@ -472,32 +480,73 @@ void rf_node_unseen(const struct rf_work *w, int node, uint64_t key, const uint6
                            nd->missing_left, nd->set >= 0 ? t->sets[nd->set] : NULL);
 }
 
+/* Fills the children of a node that was cut, the first n_left of whose rows go left; left: the sum of
+ * their words. */
+static void kids_of(const struct rf_work *w, const struct open_node *o, const struct rf_tree *t,
+                    const struct rows_parted *parted, struct open_node kid[2])
+{
+    int32_t n_left = parted->n_left;
+
+    for (int side = 0; side < 2; side++) {
+        kid[side] = (struct open_node){ .node = t->n - 2 + side,
+                                        .from = side ? o->from + n_left : o->from,
+                                        .n = side ? o->n - n_left : n_left,
+                                        .depth = o->depth + 1,
+                                        .level = o->level,
+                                        .list = !o->list,
+                                        .key = rf_mix(o->key, ~(uint64_t)side) };
+        if (w->d->n_classes == 2)
+            two_weigh(side ? o->weight + ((int64_t)o->ones << 32) - parted->left : parted->left,
+                      &kid[side]);
+    }
+}
+
+/* Two classes: a child's totals are known, so a leaf is written at once. */
+static bool kid_leaf(struct rf_work *w, struct rf_node_in *in, const struct open_node *kid,
+                     struct rf_tree *t)
+{
+    in->n = kid->n;
+    in->weight = kid->weight;
+    w->total[1] = kid->ones;
+    w->total[0] = kid->weight - kid->ones;
+    return rf_leaf(w, in, kid->node, kid->depth, t);
+}
+
 static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tree *t)
 {
     struct rf_node_in in;
     struct rf_split best = { .score = -DBL_MAX };
+    bool is_two = w->d->n_classes == 2, is_leaf[2] = { false, false };
 
     node_totals(w, o, &in);
-    if (rf_leaf(w, &in, o->node, o->depth, t) || !rf_node_split(w, &in, &best))
+    if ((!is_two || o->node == 0) && rf_leaf(w, &in, o->node, o->depth, t))
+        return 0;
+    if (!rf_node_split(w, &in, &best))
         return 0;
     if (rf_node_cut(w, &in, o->node, &best, t) < 0)
         return -1;
     uint64_t seen[4] = { 0 };
-    struct rows_parted parted = partition(w, o, &best, in.is_far, seen);
-    int32_t n_left = parted.n_left;
-    rf_node_unseen(w, o->node, o->key, seen, n_left, o->n, t);
+    const struct rf_marks *marks = best.is_set ? NULL : rf_random_marks(&w->s, in.node, best.col);
+    struct rows_parted parted;
+    if (marks) {
+        parted =
+            (struct rows_parted){ marks->n_left, marks->n_left + ((int64_t)marks->ones_left << 32),
+                                  marks->has_missing };
+        seen[3] |= (uint64_t)marks->has_missing << 63;
+    } else {
+        parted = partition(w, o, &best, in.is_far, seen);
+    }
+    rf_node_unseen(w, o->node, o->key, seen, parted.n_left, o->n, t);
+    struct open_node kid[2];
+    kids_of(w, o, t, &parted, kid);
+    for (int side = 0; is_two && side < 2; side++)
+        is_leaf[side] = kid_leaf(w, &in, &kid[side], t);
+    if (marks && !(is_leaf[0] && is_leaf[1])) {
+        const struct rows_part p = part_of(w, o, best.col, in.is_far);
+        rows_part_marked(&p, marks->left);
+    }
     for (int side = 1; side >= 0; side--) {
-        struct open_node kid = { .node = t->n - 2 + side,
-                                 .from = side ? o->from + n_left : o->from,
-                                 .n = side ? o->n - n_left : n_left,
-                                 .depth = o->depth + 1,
-                                 .level = o->level,
-                                 .list = !o->list,
-                                 .key = rf_mix(o->key, ~(uint64_t)side) };
-        if (w->d->n_classes == 2)
-            two_weigh(side ? o->weight + ((int64_t)o->ones << 32) - parted.left : parted.left,
-                      &kid);
-        if (rf_open(w, kid) < 0)
+        if (!is_leaf[side] && rf_open(w, kid[side]) < 0)
             return -1;
     }
     return 0;

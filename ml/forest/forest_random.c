@@ -15,12 +15,12 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/part.h"
-#include "ml/cpu/rows_pick.h"
+#include "ml/cpu/rows_random.h"
 
 #include <float.h>
 
-/* PICKED_ROWS: the most rows whose columns are brought together; these fit the first-level cache. */
-enum { NONE = -1, PICKED_ROWS = 4096 };
+enum { NONE = -1 };
+_Static_assert((int)ROWS_PICK == (int)RF_PICKED, "columns that are picked");
 
 /* The cut and its score in one of the columns that the node looks at. */
 struct found {
@@ -39,14 +39,19 @@ struct rf_random {
     struct found *found;      /* [cols] */
     uint8_t *cut;             /* [chunks * 64] */
     uint32_t *places;         /* [cols][256] */
+    uint32_t *coarse;         /* [cols][PART_PLACES], every sixteenth of them */
     /* [lanes][64]: with two classes the weight and the weight of class 1, with several classes the
      * weight of each class */
     uint32_t *left, *present;
     /* column by column: one bit for each row of the node, set if the row is left of the cut, or if
      * its value is not missing */
     uint64_t *masks;
-    /* rows in lines: the columns that the node looks at */
-    uint8_t picked[PICKED_ROWS][ROWS_PICK];
+    /* Rows in lines, two classes: the columns that the node looks at, and the split that the masks
+     * are of. */
+    uint8_t (*picked)[ROWS_PICK];
+    struct rf_marks marks;
+    int64_t marked_node;
+    int marked_col;
 };
 
 void rf_random_free(struct rf_random *r)
@@ -63,6 +68,8 @@ void rf_random_free(struct rf_random *r)
     mem_try_free(r->left);
     mem_try_free(r->present);
     mem_try_free(r->masks);
+    mem_try_free(r->coarse);
+    mem_try_free(r->picked);
     mem_free(r);
 }
 
@@ -75,11 +82,17 @@ bool rf_has_ranked(const struct rf_data *d)
     return has;
 }
 
+/* Whether nodes bring columns of lines together. */
+static bool is_picking(const struct rf_data *d)
+{
+    return d->n_classes == 2 && !rf_columns_fit(d) && rows_random_is_fast();
+}
+
 int64_t rf_random_bytes(const struct rf_data *d)
 {
-    int64_t place = rf_has_ranked(d) ? BINS * (int64_t)sizeof(uint32_t) : 0;
+    int64_t place = rf_has_ranked(d) ? (BINS + PART_PLACES) * (int64_t)sizeof(uint32_t) : 0;
 
-    return (int64_t)sizeof(struct rf_random) +
+    return (int64_t)sizeof(struct rf_random) + (is_picking(d) ? d->rows * ROWS_PICK : 0) +
            d->cols * (place + (int64_t)sizeof(struct found) + 8) + d->rows / 8;
 }
 
@@ -123,11 +136,16 @@ struct rf_random *rf_random_new(const struct rf_data *d)
     r->left = mem_try_alloc(lanes * sizeof *r->left);
     r->present = mem_try_alloc(lanes * sizeof *r->present);
     r->masks = mem_try_alloc(((size_t)d->rows / PART_WIDE + 1) * sizeof *r->masks);
+    if (is_picking(d))
+        r->picked = mem_try_alloc(((size_t)d->rows + ROWS_PICK) * sizeof *r->picked);
     bool is_ranked = rf_has_ranked(d);
-    if (is_ranked)
+    if (is_ranked) {
         r->places = mem_try_alloc(cols * BINS * sizeof *r->places);
-    if ((is_ranked && !r->places) || !r->masks || !r->range || !r->node || !r->first ||
-        !r->waiting || !r->found || !r->cut || !r->left || !r->present) {
+        r->coarse = mem_try_alloc(cols * PART_PLACES * sizeof *r->coarse);
+    }
+    if ((is_ranked && (!r->places || !r->coarse)) || (is_picking(d) && !r->picked) || !r->masks ||
+        !r->range || !r->node || !r->first || !r->waiting || !r->found || !r->cut || !r->left ||
+        !r->present) {
         rf_random_free(r);
         return NULL;
     }
@@ -135,6 +153,8 @@ struct rf_random *rf_random_new(const struct rf_data *d)
         r->first[i] = NONE;
     if (is_ranked)
         rf_places(d, r->places);
+    for (size_t i = 0; is_ranked && i < cols * PART_PLACES; i++)
+        r->coarse[i] = r->places[i * PART_PLACES];
     return r;
 }
 
@@ -150,13 +170,17 @@ static struct row_list lines_of(const struct rf_node_in *in, int chunk)
     };
 }
 
-/* rf_random_cut without its halving: counting the places is faster. */
-static uint8_t number_cut(const uint32_t *places, uint64_t key, int lo, int hi)
+/* rf_random_cut without its halving. Empty bins have the place of the next one, so the last bin may
+ * lie past the range. */
+static uint8_t number_cut(const struct rf_random *r, int col, uint64_t key, int lo, int hi)
 {
+    const uint32_t *places = places_of(r, col);
+
     if (!places || hi == lo)
         return (uint8_t)rf_random_cut(places, key, lo, hi);
-    return (uint8_t)(lo + part_at_most(places + lo + 1, hi - lo - 1,
-                                       rf_random_place(places, key, lo, hi)));
+    int last = part_place(r->coarse + (ptrdiff_t)col * PART_PLACES, places,
+                          rf_random_place(places, key, lo, hi));
+    return (uint8_t)MIN(last, hi - 1);
 }
 
 /* Draws the cut of a numeric column of this range (struct rows_range). Returns false if it cannot
@@ -169,7 +193,7 @@ static bool line_cut(const struct rf_node_in *in, int col, int least, int most, 
     f->has_missing = top == RF_MISSING;
     if (hi < 0 || (least == hi && !f->has_missing))
         return false;
-    f->cut = number_cut(places_of(r, col), rf_cut_key(in->key, col), least, hi);
+    f->cut = number_cut(r, col, rf_cut_key(in->key, col), least, hi);
     return true;
 }
 
@@ -342,55 +366,10 @@ INLINE void chunk_weigh(struct scan *x, enum kind kind, enum rf_criterion c, con
     r->first[chunk] = NONE;
 }
 
-/* The columns are brought together and read by themselves. */
-static bool is_picked(const struct rf_node_in *in, enum kind kind, const int32_t *cols, int n)
-{
-    return kind == BINARY && in->n <= PICKED_ROWS && n <= ROWS_PICK && !rf_rows_weigh(in->p) &&
-           rows_pick_is_fast(cols, n);
-}
-
-INLINE void picked_weigh(struct scan *x, enum kind kind, enum rf_criterion c, const int32_t *cols,
-                         int n)
-{
-    const struct rf_node_in *in = x->in;
-    struct rf_random *r = x->s->random;
-    const struct rows_pick pick = { in->lines, in->pitch, in->rows, in->n, in->is_far, cols, n };
-    struct rows_pick_range range;
-    uint8_t cut[ROWS_PICK] = { 0 }, last[ROWS_PICK];
-    bool is_open[ROWS_PICK], has_missing = false;
-
-    rows_pick_rows(&pick, 0, in->n, r->picked);
-    rows_pick_ranges((const uint8_t(*)[ROWS_PICK])r->picked, in->n, &range);
-    for (int v = 0; v < n; v++) {
-        struct found *f = &r->found[v];
-        *f = (struct found){ .score = -DBL_MAX };
-        is_open[v] = !in->d->is_categorical[cols[v]] &&
-                     line_cut(in, cols[v], range.least[v], range.most[v], range.top[v], r, f);
-        cut[v] = f->cut;
-        has_missing = has_missing || (is_open[v] && f->has_missing);
-    }
-    rows_pick_left((const uint8_t(*)[ROWS_PICK])r->picked, in->words, in->n, cut, r->left,
-                   r->left + ROWS_WIDE);
-    if (has_missing) {
-        memset(last, RF_MISSING - 1, sizeof last);
-        rows_pick_left((const uint8_t(*)[ROWS_PICK])r->picked, in->words, in->n, last, r->present,
-                       r->present + ROWS_WIDE);
-    }
-    for (int v = 0; v < n; v++) {
-        if (is_open[v])
-            lane_weigh(x, kind, c, &r->found[v], v);
-    }
-    memset(x->s->hist, 0, 2 * (size_t)x->s->width * sizeof *x->s->hist);
-}
-
 INLINE void random_weigh(const struct rf_node_in *in, enum kind kind, enum rf_criterion c,
                          const int32_t *cols, int n, struct rf_scratch *s)
 {
     struct scan x = { .in = in, .s = s };
-    if (is_picked(in, kind, cols, n)) {
-        picked_weigh(&x, kind, c, cols, n);
-        return;
-    }
     int n_waiting = cuts_draw(in, cols, n, s->random);
 
     for (int i = 0; i < n_waiting; i++)
@@ -411,6 +390,52 @@ void rf_random_weigh(const struct rf_node_in *in, const int32_t *cols, int n, st
         random_weigh(in, CLASSES, RF_GINI, cols, n, s);
     else
         random_weigh(in, CLASSES, RF_ENTROPY, cols, n, s);
+}
+
+/* ---- columns of lines brought together ---- */
+
+bool rf_random_picks(const struct rf_node_in *in, const int32_t *cols, int n,
+                     const struct rf_scratch *s)
+{
+    return s->random->picked && n <= ROWS_PICK && in->p->criterion == RF_GINI &&
+           !rf_rows_weigh(in->p) && rows_pick_is_fast(cols, n);
+}
+
+int rf_random_picked(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
+                     struct rf_split *best)
+{
+    struct rf_random *r = s->random;
+    const struct rows_random of = { .pick = { in->lines, in->pitch, in->rows, in->n, in->is_far,
+                                              cols, n },
+                                    .words = in->words,
+                                    .ones = in->total[1],
+                                    .least = MAX(1, in->p->min_leaf),
+                                    .key = in->key,
+                                    .places = r->places,
+                                    .coarse = r->coarse,
+                                    .picked = r->picked,
+                                    .marks = r->masks };
+    struct rows_random_cut cut = { .score = best->score };
+
+    if (!rows_random(&of, &cut))
+        return -1;
+    best->score = cut.score;
+    best->col = cols[cut.at];
+    best->bin = cut.bin;
+    best->missing_left = cut.missing_left;
+    best->is_set = false;
+    r->marks =
+        (struct rf_marks){ r->masks, (int32_t)cut.n_left, (int32_t)cut.ones_left, cut.has_missing };
+    r->marked_node = in->node;
+    r->marked_col = best->col;
+    return cut.at;
+}
+
+const struct rf_marks *rf_random_marks(const struct rf_scratch *s, int64_t node, int col)
+{
+    const struct rf_random *r = s->random;
+
+    return r && r->marked_node == node && r->marked_col == col ? &r->marks : NULL;
 }
 
 bool rf_random_take(const struct rf_scratch *s, int v, int col, struct rf_split *best)
@@ -450,7 +475,7 @@ INLINE void marked_sums(const struct rf_node_in *in, const uint64_t *masks, int6
 /* Draws the cut of a numeric column, the same one as rf_random_cut draws. Returns false if the
  * column cannot be cut. */
 static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
-                        const uint32_t *places, struct found *f)
+                        const struct rf_random *r, struct found *f)
 {
     struct part_range range = part_range_of(x, in->n);
     int lo = range.least, span = range.most - 1 - lo;
@@ -459,7 +484,7 @@ static bool number_draw(const struct rf_node_in *in, const uint8_t *x, int col,
     if (range.most == 0 || (span == 0 && !f->has_missing))
         return false;
     uint64_t key = rf_cut_key(in->key, col);
-    f->cut = number_cut(places, key, lo, lo + span);
+    f->cut = number_cut(r, col, key, lo, lo + span);
     return true;
 }
 
@@ -499,9 +524,7 @@ INLINE bool random_near(const struct rf_node_in *in, enum kind kind, enum rf_cri
         const uint8_t *at = in->by_col + cols[v] * in->pitch;
         bool is_set = in->d->is_categorical[cols[v]];
         uint64_t set[4];
-        const uint32_t *places = places_of(r, cols[v]);
-        if (is_set ? !levels_draw(in, at, cols[v], &f, set)
-                   : !number_draw(in, at, cols[v], places, &f))
+        if (is_set ? !levels_draw(in, at, cols[v], &f, set) : !number_draw(in, at, cols[v], r, &f))
             continue;
         int64_t marked = is_set ? part_mark_set(at, in->n, set, r->masks)
                                 : part_mark(at, in->n, 0, f.cut, r->masks);

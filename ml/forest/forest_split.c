@@ -283,6 +283,35 @@ bool rf_split_column(const struct rf_node_in *in, int col, struct rf_scratch *s,
     return split_column(in, CLASSES, RF_ENTROPY, col, s, best);
 }
 
+/* Extra trees: all columns of numbers at once, then those of categories one by one. Of equal scores
+ * the earlier column is taken. */
+static bool random_columns(const struct rf_node_in *in, const int32_t *cols, int n,
+                           struct rf_scratch *s, struct rf_split *best)
+{
+    int32_t numbers[RF_PICKED];
+    int places[RF_PICKED], n_numbers = 0, at = -1;
+    double beat = best->score;
+
+    for (int v = 0; v < n; v++) {
+        if (in->d->is_categorical[cols[v]])
+            continue;
+        places[n_numbers] = v;
+        numbers[n_numbers++] = cols[v];
+    }
+    if (n_numbers)
+        at = rf_random_picked(in, numbers, n_numbers, s, best);
+    at = at < 0 ? -1 : places[at];
+    for (int v = 0; n_numbers < n && v < n; v++) {
+        struct rf_split other = { .score = beat };
+        if (!in->d->is_categorical[cols[v]] || !rf_split_column(in, cols[v], s, &other) ||
+            other.score < best->score || (other.score == best->score && at >= 0 && at < v))
+            continue;
+        *best = other;
+        at = v;
+    }
+    return at >= 0;
+}
+
 bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
                       struct rf_split *best)
 {
@@ -292,6 +321,8 @@ bool rf_split_columns(const struct rf_node_in *in, const int32_t *cols, int n, s
         return rf_gini_columns(in, cols, n, s, best);
     if (in->p->is_extra && in->by_col)
         return rf_random_near(in, cols, n, s, best);
+    if (in->p->is_extra && rf_random_picks(in, cols, n, s))
+        return random_columns(in, cols, n, s, best);
     if (in->p->is_extra)
         rf_random_weigh(in, cols, n, s);
     for (int v = 0; v < n; v++) {

@@ -124,8 +124,6 @@ void rf_node_unseen(const struct rf_work *w, int node, uint64_t key, const uint6
 struct rf_columns *rf_columns_new(const struct rf_data *d, const int32_t *order);
 void rf_columns_free(struct rf_columns *c);
 int64_t rf_columns_bytes(const struct rf_columns *c, const struct rf_data *d);
-/* Whether columns are the faster way for this table. */
-bool rf_columns_fit(const struct rf_data *d);
 /* Opens the root of the tree whose draw stands in w->weights, unless the root is a leaf. */
 int rf_columns_start(struct rf_work *w, struct open_node root, struct rf_tree *t);
 /* Grows one open node: makes it a leaf, or splits it and opens its children. */

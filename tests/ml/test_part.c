@@ -169,25 +169,27 @@ static void check_runs(uint64_t seed)
     }
 }
 
-static void check_at_most(uint64_t seed)
+static void check_place(uint64_t seed)
 {
-    uint32_t values[260], most;
+    uint32_t places[256], coarse[PART_PLACES], at;
     struct rng rng;
-    int n = (int)(seed % 256), want = 0;
+    int want = 0;
 
     rng_init(&rng, seed, 5);
-    most = seed % 9 ? rng_u32(&rng) : UINT32_MAX;
-    for (int i = 0; i < n; i++) {
-        values[i] = rng_below(&rng, 5) ? rng_u32(&rng) : most;
-        want += values[i] <= most;
-    }
-    assert_int_equal(part_at_most(values, n, most), want);
+    for (uint32_t i = 0, sum = 0; i < 256; i++)
+        places[i] = sum += rng_below(&rng, seed % 3 ? 3 : 1u << 24);
+    for (int i = 0; i < PART_PLACES; i++)
+        coarse[i] = places[i * PART_PLACES];
+    at = seed % 9 ? places[0] + rng_below(&rng, 1 + places[255] - places[0]) : UINT32_MAX;
+    for (int i = 0; i < 256; i++)
+        want = places[i] <= at ? i : want;
+    assert_int_equal(part_place(coarse, places, at), want);
 }
 
-static void values_up_to_a_limit_are_counted(void **state)
+static void the_last_place_up_to_a_limit_is_found(void **state)
 {
     (void)state;
-    each_way(check_at_most);
+    each_way(check_place);
 }
 
 static void runs_of_rows_are_counted_apart(void **state)
@@ -245,7 +247,7 @@ int main(void)
         cmocka_unit_test(sums_counts_and_ranges_are_those_of_plain_loops),
         cmocka_unit_test(runs_of_rows_are_counted_apart),
         cmocka_unit_test(row_numbers_go_to_their_side_in_order),
-        cmocka_unit_test(values_up_to_a_limit_are_counted),
+        cmocka_unit_test(the_last_place_up_to_a_limit_is_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

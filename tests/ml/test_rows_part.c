@@ -7,6 +7,8 @@
 #include "ml/cpu/rows_part.h"
 #include "ml/cpu/simd.h"
 
+#include <string.h>
+
 enum { LINES = 300, PITCH = 48, MOST = 290, GUARD = 20, SEEDS = 400 };
 
 struct lists {
@@ -76,10 +78,47 @@ static void rows_go_where_a_plain_loop_sends_them(void **state)
     simd_force(simd_best());
 }
 
+static void marked_rows_go_left(void **state)
+{
+    static int32_t rows[MOST];
+    static int64_t words[MOST];
+    static struct lists want, got;
+    uint64_t marks[MOST / 64 + 1];
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct rng r;
+        rng_init(&r, seed, 2);
+        int32_t n = 1 + (int32_t)(seed < 150 ? seed : seed * 37 % MOST), lo = 0, hi = n;
+        lists_guard(&want);
+        memset(marks, 0, sizeof marks);
+        for (int32_t i = 0; i < n; i++) {
+            bool is_left = rng_below(&r, 8) < seed % 9;
+            int32_t at = GUARD + (is_left ? lo++ : --hi);
+            marks[i / 64] |= (uint64_t)is_left << i % 64;
+            want.rows[at] = rows[i] = i;
+            want.words[at] = words[i] = 1 + rng_below(&r, 9) + ((int64_t)rng_below(&r, 9) << 32);
+        }
+        for (enum simd_level level = SIMD_PLAIN; level <= simd_best(); level++) {
+            const struct rows_part p = { .rows = rows,
+                                         .words = words,
+                                         .n = n,
+                                         .to_rows = got.rows + GUARD,
+                                         .to_words = got.words + GUARD };
+            simd_force(level);
+            lists_guard(&got);
+            rows_part_marked(&p, marks);
+            assert_memory_equal(&got, &want, sizeof got);
+        }
+    }
+    simd_force(simd_best());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_go_where_a_plain_loop_sends_them),
+        cmocka_unit_test(marked_rows_go_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

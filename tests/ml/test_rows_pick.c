@@ -13,8 +13,7 @@ enum { LINES = 300, PITCH = 128, MOST = 5000, SEEDS = 200 };
 
 static uint8_t table[LINES * PITCH + 64];
 static int32_t rows[MOST], cols[ROWS_PICK];
-/* ones_words: of rows that weigh 1 */
-static int64_t words[MOST], ones_words[MOST];
+static int64_t words[MOST];
 
 static struct rows_pick pick_make(uint64_t seed)
 {
@@ -28,8 +27,6 @@ static struct rows_pick pick_make(uint64_t seed)
         rows[i] = (int32_t)rng_below(&r, LINES);
         words[i] = 1 + rng_below(&r, 9) + ((int64_t)rng_below(&r, 9) << 32);
     }
-    for (int i = 0; i < n; i++)
-        ones_words[i] = 1 + ((int64_t)rng_below(&r, 2) << 32);
     for (int j = 0; j < n_cols; j++)
         cols[j] = (int32_t)(seed % 3 == 0 ? rng_below(&r, PITCH)
                                           : seed % 3 * 64 - 64 + rng_below(&r, 64));
@@ -87,34 +84,6 @@ static void check_byte_sums(const struct rows_pick *p)
     assert_memory_equal(got, want, sizeof got);
 }
 
-static void check_left(const struct rows_pick *p, uint64_t seed)
-{
-    static uint8_t picked[MOST][ROWS_PICK];
-    struct rows_pick_range range;
-    uint8_t cut[ROWS_PICK] = { 0 };
-    uint32_t count[ROWS_PICK], ones[ROWS_PICK];
-
-    for (int j = 0; j < ROWS_PICK; j++)
-        cut[j] = (uint8_t)(seed * 31 + (uint64_t)j * 77);
-    rows_pick_rows(p, 0, p->n, picked);
-    rows_pick_ranges((const uint8_t(*)[ROWS_PICK])picked, p->n, &range);
-    rows_pick_left((const uint8_t(*)[ROWS_PICK])picked, ones_words, p->n, cut, count, ones);
-    for (int j = 0; j < p->n_cols; j++) {
-        int least = 255, most = 0, top = 0;
-        uint32_t left = 0, of_one = 0;
-        for (int64_t i = 0; i < p->n; i++) {
-            int b = picked[i][j];
-            least = MIN(least, b);
-            top = MAX(top, b);
-            most = b < 255 ? MAX(most, b + 1) : most;
-            left += b <= cut[j];
-            of_one += b <= cut[j] && ones_words[i] >> 32;
-        }
-        assert_true(range.least[j] == least && range.most[j] == most && range.top[j] == top);
-        assert_true(count[j] == left && ones[j] == of_one);
-    }
-}
-
 static void columns_are_those_of_a_plain_loop(void **state)
 {
     (void)state;
@@ -125,7 +94,6 @@ static void columns_are_those_of_a_plain_loop(void **state)
             check_bins(&p);
             check_sums(&p);
             check_byte_sums(&p);
-            check_left(&p, seed);
         }
     }
     simd_force(simd_best());
