@@ -28,10 +28,12 @@ struct rf_gini {
     uint8_t own_weights[CUTS_ROWS], own_ones[CUTS_ROWS];
     bool is_ready; /* so few that what the columns have in common stands in */
     struct cuts_few few;
-    /* The node has two classes, and its rows weigh so little that bytes hold their sums; then the
-     * words are theirs, and the histograms those of the columns, and one of categories in order. */
+    /* The rows weigh so little that bytes hold their sums; then the histograms are those of the
+     * columns, and one of categories in order: of two classes, for which the words are the rows', or
+     * of several. */
     bool is_bytes;
     uint16_t byte_words[BYTE_SUM], bytes[ROWS_PICK + 1][BINS];
+    uint8_t bytes_many[RF_GROUP + 1][CUTS_BYTES_CLASSES][BINS];
 };
 
 void rf_gini_free(struct rf_gini *g)
@@ -185,7 +187,7 @@ static void group_fill(const struct rf_node_in *in, const struct group *g, struc
 }
 
 /* The histograms of bytes. */
-static void bytes_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
+static void bytes_fill_two(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
 {
     const struct rows_pick pick = pick_of(in, g);
 
@@ -198,6 +200,64 @@ static void bytes_fill(const struct rf_node_in *in, const struct group *g, struc
         for (int64_t i = 0; i < in->n; i++)
             gini->bytes[j][x[i]] = (uint16_t)(gini->bytes[j][x[i]] + gini->byte_words[i]);
     }
+}
+
+INLINE void byte_add(uint8_t *hist, uint8_t bin, uint8_t weight)
+{
+    hist[bin] = (uint8_t)(hist[bin] + weight);
+}
+
+/* Of several classes: the columns one beside the other, because rows of one bin wait for each
+ * other. */
+INLINE void bytes_fill_many(const struct rf_node_in *in, const struct group *g, int n, bool is_near,
+                            struct rf_gini *gini)
+{
+    const uint8_t *x0 = column_of(in, g->cols[0], is_near),
+                  *x1 = column_of(in, g->cols[1], is_near),
+                  *x2 = column_of(in, g->cols[2], is_near),
+                  *x3 = column_of(in, g->cols[3], is_near);
+
+    for (int64_t k = 0, i = 0; k < in->runs.n; k++) {
+        for (; i < in->runs.end[k]; i++) {
+            int64_t at = row_of(in, i, is_near);
+            uint8_t weight = is_near ? in->weights[i] : (uint8_t)in->words[i];
+            byte_add(gini->bytes_many[0][k], x0[at], weight);
+            if (n > 1)
+                byte_add(gini->bytes_many[1][k], x1[at], weight);
+            if (n > 2)
+                byte_add(gini->bytes_many[2][k], x2[at], weight);
+            if (n > 3)
+                byte_add(gini->bytes_many[3][k], x3[at], weight);
+        }
+    }
+}
+
+static void bytes_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
+{
+    if (gini->two)
+        bytes_fill_two(in, g, gini);
+    else if (!in->by_col)
+        bytes_fill_many(in, g, g->n, false, gini);
+    else if (g->n == 3)
+        bytes_fill_many(in, g, 3, true, gini);
+    else if (g->n == 4)
+        bytes_fill_many(in, g, 4, true, gini);
+    else
+        bytes_fill_many(in, g, g->n, true, gini);
+}
+
+/* Whether histogram j of bytes holds no missing value; where it does, it is cleared. */
+static bool bytes_whole(const struct rf_node_in *in, int j, struct rf_gini *gini)
+{
+    uint32_t missing = gini->two ? gini->bytes[j][RF_MISSING] : 0;
+
+    for (int k = 0; k < in->runs.n; k++)
+        missing |= gini->bytes_many[j][k][RF_MISSING];
+    if (missing && gini->two)
+        memset(gini->bytes[j], 0, sizeof gini->bytes[j]);
+    else if (missing)
+        memset(gini->bytes_many[j], 0, (size_t)in->runs.n * sizeof gini->bytes_many[j][0]);
+    return !missing;
 }
 
 /* Whether one of the few rows' bins is the missing one. */
@@ -272,23 +332,45 @@ static void shares_of_hist(const struct rf_node_in *in, const struct rf_gini *gi
         x->bits[b >> 6] |= (uint64_t)(x->all[b] > 0) << (b & 63);
 }
 
+static void shares_of_bytes(const struct rf_node_in *in, const struct rf_gini *gini, int j,
+                            int n_bins, struct shares *x)
+{
+    int main_class = gini->two ? 0 : main_class_of(in);
+
+    memset(x, 0, sizeof *x);
+    for (int b = 0; gini->two && b < n_bins; b++) {
+        x->all[b] = gini->bytes[j][b] & BYTE_SUM;
+        x->top[b] = gini->bytes[j][b] >> 8;
+    }
+    for (int k = 0; k < in->runs.n; k++) {
+        for (int b = 0; b < n_bins; b++)
+            x->all[b] += gini->bytes_many[j][k][b];
+    }
+    for (int b = 0; in->runs.n && b < n_bins; b++)
+        x->top[b] = gini->bytes_many[j][main_class][b];
+    for (int b = 0; b < n_bins; b++)
+        x->bits[b >> 6] |= (uint64_t)(x->all[b] > 0) << (b & 63);
+}
+
 /* Copies the bins of histogram j of bytes into the last one, in the order of their categories, and
  * clears the first. Returns how many there are. */
-static int bytes_order(struct rf_gini *gini, int j, int n_bins, struct rf_entry *e)
+static int bytes_order(const struct rf_node_in *in, struct rf_gini *gini, int j, int n_bins,
+                       struct rf_entry *e)
 {
-    struct shares x = { 0 };
-    uint16_t *from = gini->bytes[j], *to = gini->bytes[gini->group];
+    struct shares x;
     uint8_t rank[BINS];
 
-    for (int b = 0; b < n_bins; b++) {
-        x.all[b] = from[b] & BYTE_SUM;
-        x.top[b] = from[b] >> 8;
-        x.bits[b >> 6] |= (uint64_t)(from[b] > 0) << (b & 63);
-    }
+    shares_of_bytes(in, gini, j, n_bins, &x);
     int n = shares_order(&x, e, rank);
-    for (int i = 0; i < n; i++) {
-        to[i] = from[e[i].bin];
-        from[e[i].bin] = 0;
+    for (int i = 0; gini->two && i < n; i++) {
+        gini->bytes[gini->group][i] = gini->bytes[j][e[i].bin];
+        gini->bytes[j][e[i].bin] = 0;
+    }
+    for (int k = 0; k < in->runs.n; k++) {
+        for (int i = 0; i < n; i++) {
+            gini->bytes_many[RF_GROUP][k][i] = gini->bytes_many[j][k][e[i].bin];
+            gini->bytes_many[j][k][e[i].bin] = 0;
+        }
     }
     return n;
 }
@@ -378,14 +460,18 @@ static void bytes_cut(const struct rf_node_in *in, int col, int j, struct rf_gin
                       const struct cuts_node *node, struct cuts_best *cut, struct rf_split *best)
 {
     struct rf_entry e[BINS];
+    int n = in->d->n_bins[col], at = j;
+    bool is_category = in->d->is_categorical[col];
 
-    if (!in->d->is_categorical[col]) {
-        cuts_bytes(gini->bytes[j], in->d->n_bins[col], node, col, cut);
-        return;
+    if (is_category) {
+        n = bytes_order(in, gini, j, n, e);
+        at = gini->two ? gini->group : RF_GROUP;
     }
-    int n = bytes_order(gini, j, in->d->n_bins[col], e);
-    cuts_bytes(gini->bytes[gini->group], n, node, col, cut);
-    if (cut->is_better)
+    if (gini->two)
+        cuts_bytes(gini->bytes[at], n, node, col, cut);
+    else
+        cuts_bytes_many(gini->bytes_many[at][0], n, in->runs.weight, in->runs.n, node, col, cut);
+    if (is_category && cut->is_better)
         set_take(e, cut, best);
 }
 
@@ -424,11 +510,9 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
                               : in->by_col  ? column_of(in, col, true)
                                             : gathered[j];
         bool is_category = in->d->is_categorical[col],
-             is_bytes = gini->is_bytes && gini->bytes[j][RF_MISSING] == 0;
-        if (gini->is_bytes && !is_bytes) {
-            memset(gini->bytes[j], 0, sizeof gini->bytes[j]);
+             is_bytes = gini->is_bytes && bytes_whole(in, j, gini);
+        if (gini->is_bytes && !is_bytes)
             alone_fill(in, g, j, gini);
-        }
         if (bins && has_missing(in, col, bins)) {
             bins = NULL;
             alone_fill(in, g, j, gini);
@@ -456,10 +540,11 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
 
 static void few_take(const struct rf_node_in *in, struct rf_gini *gini)
 {
-    gini->is_bytes =
-        gini->two && in->weight <= BYTE_SUM && in->n >= CUTS_BYTES_LEAST && cuts_bytes_is_fast();
+    gini->is_bytes = in->weight <= BYTE_SUM && in->n >= CUTS_BYTES_LEAST &&
+                     in->runs.n <= CUTS_BYTES_CLASSES && in->n >= CUTS_BYTES_A_CLASS * in->runs.n &&
+                     cuts_bytes_is_fast();
     gini->is_few = !gini->is_bytes && in->n <= CUTS_ROWS && in->weight <= BYTE_SUM;
-    for (int64_t i = 0; gini->is_bytes && i < in->n; i++)
+    for (int64_t i = 0; gini->is_bytes && gini->two && i < in->n; i++)
         gini->byte_words[i] = (uint16_t)(in->by_col ? in->weights[i] | in->ones[i] << 8
                                                     : in->words[i] | in->words[i] >> 24);
     gini->weights = in->by_col ? in->weights : gini->own_weights;

@@ -286,6 +286,29 @@ static void few_rows_of_several_classes_give_the_best_cut_of_all(void **state)
     simd_force(simd_best());
 }
 
+static void bytes_of_several_classes_give_the_best_cut_of_all(void **state)
+{
+    uint8_t hist[CLASSES][256] = { 0 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 4 * SEEDS && cuts_bytes_is_fast(); seed++) {
+        int most = seed & 1 ? BYTE_ROWS : CUTS_BYTES_MOST - CLASSES;
+        struct many m = many_draw(seed, CLASSES + (int)(seed * 7 % (uint64_t)most), false);
+        struct cuts_best want = many_plain(&m), got = { .score = -DBL_MAX };
+        if (seed % 5 == 4)
+            got.score = want.score;
+        for (int k = 0, i = 0; k < CLASSES; k++) {
+            for (; i < m.ends[k]; i++)
+                hist[k][m.r.bins[i]] = (uint8_t)(hist[k][m.r.bins[i]] + m.r.weight[i]);
+        }
+        cuts_bytes_many(hist[0], m.r.n_bins, m.total, CLASSES, &m.r.node, 7, &got);
+        want.is_better = want.is_better && seed % 5 != 4;
+        check(&got, &want);
+        for (int b = 0; b < CLASSES * 256; b++)
+            assert_int_equal(hist[b / 256][b % 256], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +318,7 @@ int main(void)
         cmocka_unit_test(bytes_give_the_best_cut_of_all),
         cmocka_unit_test(histograms_of_several_classes_give_the_best_cut_of_all),
         cmocka_unit_test(few_rows_of_several_classes_give_the_best_cut_of_all),
+        cmocka_unit_test(bytes_of_several_classes_give_the_best_cut_of_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
