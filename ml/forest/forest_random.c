@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/part.h"
+#include "ml/cpu/part_random.h"
 #include "ml/cpu/rows_random.h"
 
 #include <float.h>
@@ -512,6 +513,52 @@ static bool levels_draw(const struct rf_node_in *in, const uint8_t *x, int col, 
     return true;
 }
 
+static void near_take(const struct part_few_cut *cut, int col, const uint64_t *set,
+                      struct rf_split *best)
+{
+    *best = (struct rf_split){ cut->score,        col,         set ? 0 : cut->bin,
+                               cut->missing_left, set != NULL, { 0 } };
+    if (!set)
+        return;
+    memcpy(best->set, set, sizeof best->set);
+    best->set[3] |= cut->missing_left ? 1ull << 63 : 0;
+}
+
+/* Few rows of weight 1 under Gini. */
+static bool few_near(const struct rf_node_in *in, const int32_t *cols, int n,
+                     const struct rf_random *r, struct rf_split *best)
+{
+    struct part_few few;
+    bool is_found = false;
+
+    few.least = MAX(1, in->p->min_leaf);
+    few.key = in->key;
+    if (in->d->n_classes == 2)
+        part_few_two(&few, in->ones, (int)in->n);
+    else
+        part_few_many(&few, in->runs.end, in->runs.n);
+    for (int v = 0; v < n; v++) {
+        const uint8_t *at = in->by_col + cols[v] * in->pitch;
+        struct part_few_cut cut = { .score = -DBL_MAX };
+        bool is_set = in->d->is_categorical[cols[v]];
+        struct found f;
+        uint64_t set[4], left;
+        if (!is_set) {
+            const uint32_t *places = places_of(r, cols[v]);
+            cut = part_few_number(&few, at, cols[v], places,
+                                  places ? r->coarse + (ptrdiff_t)cols[v] * PART_PLACES : NULL);
+        } else if (levels_draw(in, at, cols[v], &f, set)) {
+            part_mark_set(at, in->n, set, &left);
+            cut = part_few_set(&few, at, left, f.has_missing);
+        }
+        if (cut.score <= best->score)
+            continue;
+        is_found = true;
+        near_take(&cut, cols[v], is_set ? set : NULL, best);
+    }
+    return is_found;
+}
+
 INLINE bool random_near(const struct rf_node_in *in, enum kind kind, enum rf_criterion c,
                         const int32_t *cols, int n, struct rf_scratch *s, struct rf_split *best)
 {
@@ -537,12 +584,8 @@ INLINE bool random_near(const struct rf_node_in *in, enum kind kind, enum rf_cri
         if (f.score <= best->score)
             continue;
         is_found = true;
-        *best = (struct rf_split){ f.score,        cols[v], is_set ? 0 : f.cut,
-                                   f.missing_left, is_set,  { 0 } };
-        if (is_set)
-            memcpy(best->set, set, sizeof set);
-        if (is_set && f.missing_left)
-            best->set[3] |= 1ull << 63;
+        const struct part_few_cut cut = { f.score, f.cut, f.missing_left };
+        near_take(&cut, cols[v], is_set ? set : NULL, best);
     }
     memset(s->hist, 0, 2 * (size_t)s->width * sizeof *s->hist);
     return is_found;
@@ -553,6 +596,8 @@ bool rf_random_near(const struct rf_node_in *in, const int32_t *cols, int n, str
 {
     enum rf_criterion c = in->p->criterion;
 
+    if (in->n <= PART_FEW_ROWS && c == RF_GINI && !rf_rows_weigh(in->p) && part_few_is_fast())
+        return few_near(in, cols, n, s->random, best);
     if (in->d->n_classes == 2 && c == RF_GINI)
         return random_near(in, BINARY, RF_GINI, cols, n, s, best);
     if (in->d->n_classes == 2)
