@@ -646,7 +646,7 @@ void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, 
         return;
     }
     cuts_few_two(&rows, weight, ones, n);
-    cuts_few_cut(&rows, bins, node, col, best);
+    cuts_few_cut(&rows, bins, CUTS_MISSING, node, col, best);
 }
 
 void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *ends,
@@ -660,5 +660,5 @@ void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *e
         return;
     }
     cuts_few_many(&rows, weight, ends, total, n_classes);
-    cuts_few_cut(&rows, bins, node, col, best);
+    cuts_few_cut(&rows, bins, CUTS_MISSING, node, col, best);
 }

@@ -77,21 +77,27 @@ struct cuts {
     __m512i row;
     /* bit i is set for every row i < n */
     uint64_t all;
+    /* how many cuts: at each row's bin, or where bins are fewer than rows, at each bin */
     int n;
-    /* for each row's bin, the set of rows to the left */
+    bool is_by_bin;
+    /* for each cut, the set of rows to the left */
     uint64_t left[CUTS_FEW];
     double score[CUTS_FEW];
 };
 
-BITS_INLINE void cuts_open(struct cuts *c, const uint8_t *bins, int n)
+BITS_INLINE void cuts_open(struct cuts *c, const uint8_t *bins, int n_rows, int n_bins)
 {
+    int n = MIN(n_rows, n_bins);
+
     c->n = n;
-    c->all = bits_below(n);
+    c->is_by_bin = n_bins < n_rows;
+    c->all = bits_below(n_rows);
     c->row = _mm512_maskz_loadu_epi8(c->all, bins);
     for (int i = 0; i < n; i++)
-        c->left[i] = _mm512_mask_cmple_epu8_mask(c->all, c->row, _mm512_set1_epi8((char)bins[i]));
+        c->left[i] = _mm512_mask_cmple_epu8_mask(
+            c->all, c->row, _mm512_set1_epi8((char)(c->is_by_bin ? i : bins[i])));
     for (int i = n; i % LANES; i++)
-        /* Places past the last row repeat the first cut, because scoring a cut twice changes
+        /* Places past the last cut repeat the first one, because scoring a cut twice changes
          * nothing. */
         c->left[i] = c->left[0];
 }
@@ -148,7 +154,9 @@ BITS_INLINE void cuts_take(const struct cuts *c, __m512d tops, int col, struct c
         is_top |= (uint64_t)_mm512_cmp_pd_mask(_mm512_loadu_pd(c->score + at), _mm512_set1_pd(top),
                                                _CMP_EQ_OQ)
                   << at;
-    uint8_t bin = least_bin(c->row, is_top & c->all),
+    /* of bins without rows the cut is that of the bin before, which comes first */
+    uint8_t bin = c->is_by_bin ? (uint8_t)__builtin_ctzll(is_top)
+                               : least_bin(c->row, is_top & c->all),
             next = least_bin(
                 c->row, _mm512_mask_cmpgt_epu8_mask(c->all, c->row, _mm512_set1_epi8((char)bin)));
     best->score = top;
@@ -174,7 +182,7 @@ BITS_INLINE __m512d eight_two(const struct cuts_few *f, struct cuts *c, int at,
 }
 
 /* Near values of all cuts, sixteen at a time (cuts_bits.h). Returns the least. Places past the last
- * row repeat a cut. */
+ * cut repeat one. */
 BITS_INLINE float near_two(const struct cuts_few *f, struct cuts *c, const struct cuts_node *node,
                            int n_digits, float *near)
 {
@@ -246,12 +254,12 @@ BITS_INLINE void cut_many(const struct cuts_few *f, struct cuts *c, const struct
 
 /* The number of digits is passed as a constant where it is small, which it nearly always is, so
  * that the loop over digits unrolls. */
-SIMD_BITS void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins,
+SIMD_BITS void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins, int n_bins,
                             const struct cuts_node *node, int col, struct cuts_best *best)
 {
     struct cuts c;
 
-    cuts_open(&c, bins, f->n);
+    cuts_open(&c, bins, f->n, n_bins);
     if (f->is_two && f->n_digits == 1)
         cut_two(f, &c, node, 1, col, best);
     else if (f->is_two)
@@ -279,10 +287,10 @@ void cuts_few_many(struct cuts_few *f, const uint8_t *weight, const int32_t *end
     CHECK(!"called where it is not fast");
 }
 
-void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins, const struct cuts_node *node,
-                  int col, struct cuts_best *best)
+void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins, int n_bins,
+                  const struct cuts_node *node, int col, struct cuts_best *best)
 {
-    (void)f, (void)bins, (void)node, (void)col, (void)best;
+    (void)f, (void)bins, (void)n_bins, (void)node, (void)col, (void)best;
     CHECK(!"called where it is not fast");
 }
 

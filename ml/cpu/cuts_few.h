@@ -32,7 +32,8 @@ bool cuts_few_is_fast(void);
 void cuts_few_two(struct cuts_few *f, const uint8_t *weight, const uint8_t *ones, int n);
 void cuts_few_many(struct cuts_few *f, const uint8_t *weight, const int32_t *ends,
                    const int32_t *total, int n_classes);
-void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins, const struct cuts_node *node,
-                  int col, struct cuts_best *best);
+/* n_bins: all bins are below it. Where bins are fewer than rows, they are the cuts. */
+void cuts_few_cut(const struct cuts_few *f, const uint8_t *bins, int n_bins,
+                  const struct cuts_node *node, int col, struct cuts_best *best);
 
 #endif

@@ -400,11 +400,11 @@ INLINE void hist_permute(const struct rf_node_in *in, struct rf_gini *gini, int 
 
 /* ---- a column ---- */
 
-static void few_cut(const struct rf_node_in *in, int col, const uint8_t *bins,
+static void few_cut(const struct rf_node_in *in, int col, const uint8_t *bins, int n_bins,
                     const struct rf_gini *gini, const struct cuts_node *node, struct cuts_best *cut)
 {
     if (gini->is_ready)
-        cuts_few_cut(&gini->few, bins, node, col, cut);
+        cuts_few_cut(&gini->few, bins, n_bins, node, col, cut);
     else if (in->d->n_classes == 2)
         cuts_rows(bins, gini->weights, gini->ones, (int)in->n, node, col, cut);
     else
@@ -447,7 +447,7 @@ static void category_cut(const struct rf_node_in *in, int col, int j, const uint
     if (bins) {
         for (int64_t i = 0; i < in->n; i++)
             ranks[i] = rank[bins[i]];
-        few_cut(in, col, ranks, gini, node, cut);
+        few_cut(in, col, ranks, n, gini, node, cut);
     } else {
         hist_permute(in, gini, j, e, n);
         hist_cut(in, col, n, gini->group, gini, node, cut);
@@ -522,7 +522,7 @@ static bool group_cut(const struct rf_node_in *in, struct group *g, struct rf_gi
         else if (is_category)
             category_cut(in, col, j, bins, gini, &node, &cut, best);
         else if (bins)
-            few_cut(in, col, bins, gini, &node, &cut);
+            few_cut(in, col, bins, in->d->n_bins[col], gini, &node, &cut);
         else
             hist_cut(in, col, in->d->n_bins[col], j, gini, &node, &cut);
         if (!cut.is_better)

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "ml/cpu/cuts.h"
 #include "ml/cpu/cuts_bytes.h"
+#include "ml/cpu/cuts_few.h"
 #include "ml/cpu/simd.h"
 
 #include <float.h>
@@ -161,6 +162,13 @@ static void few_rows_give_the_best_cut_of_all(void **state)
             struct cuts_best want = plain(&r, beat), got = { .score = beat };
             cuts_rows(r.bins, r.weight, r.ones, r.n, &r.node, 7, &got);
             check(&got, &want);
+            if (r.n > CUTS_FEW || !cuts_few_is_fast())
+                continue;
+            struct cuts_few few;
+            got = (struct cuts_best){ .score = beat };
+            cuts_few_two(&few, r.weight, r.ones, r.n);
+            cuts_few_cut(&few, r.bins, r.n_bins, &r.node, 7, &got);
+            check(&got, &want);
         }
     }
     simd_force(simd_best());
@@ -280,6 +288,13 @@ static void few_rows_of_several_classes_give_the_best_cut_of_all(void **state)
                 false);
             struct cuts_best want = many_plain(&m), got = { .score = -DBL_MAX };
             cuts_rows_many(m.r.bins, m.r.weight, m.ends, m.total, CLASSES, &m.r.node, 7, &got);
+            check(&got, &want);
+            if (m.r.n > CUTS_FEW || !cuts_few_is_fast())
+                continue;
+            struct cuts_few few;
+            got = (struct cuts_best){ .score = -DBL_MAX };
+            cuts_few_many(&few, m.r.weight, m.ends, m.total, CLASSES);
+            cuts_few_cut(&few, m.r.bins, m.r.n_bins, &m.r.node, 7, &got);
             check(&got, &want);
         }
     }
