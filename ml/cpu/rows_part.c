@@ -8,12 +8,14 @@
 #include "base/base.h"
 #include "ml/cpu/simd.h"
 
+#include <stddef.h>
+
 #ifdef SIMD_BITS
 #include <immintrin.h>
 #endif
 
 /* AHEAD: rows between a prefetch and its use. Fewer than FEW rows are as fast one by one. */
-enum { BLOCK = 64, AHEAD = 64, FEW = 16, MISSING = 255 };
+enum { BLOCK = 64, AHEAD = 64, FEW = 16, EIGHT = 8, MISSING = 255 };
 
 static inline void fetch(const struct rows_part *p, int32_t i)
 {
@@ -120,6 +122,41 @@ SIMD_BITS static struct rows_parted part_fast(const struct rows_part *p, uint8_t
     return (struct rows_parted){ to.lo, _mm512_reduce_add_epi64(to.sum), missing != 0 };
 }
 
+/* Bit k: byte `at` of the k-th eight bytes is up to the cut, of up to 64 rows. */
+BITS_INLINE uint64_t picked_left(const uint8_t *picked, int n, uint64_t at, __m512i ups,
+                                 __m512i cuts, uint64_t *missing)
+{
+    uint64_t left = 0;
+
+    for (int k = 0; k < n; k += EIGHT) {
+        __m512i v = _mm512_loadu_si512(picked + (ptrdiff_t)k * EIGHT);
+        left |= _pext_u64(_mm512_cmple_epu8_mask(_mm512_add_epi8(v, ups), cuts), at) << k;
+        *missing |= _pext_u64(_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(-1)), at) << k;
+    }
+    return left;
+}
+
+SIMD_BITS static struct rows_parted picked_fast(const struct rows_part *p, int at, uint8_t up,
+                                                uint8_t cut)
+{
+    const __m512i ups = _mm512_set1_epi8((char)up), cuts = _mm512_set1_epi8((char)cut);
+    struct ends to = { 0, p->n - 1, _mm512_setzero_si512() };
+    uint64_t any_missing = 0, of = 0x0101010101010101ull << at;
+
+    for (int32_t from = 0; from < p->n; from += BLOCK) {
+        int32_t n = MIN(BLOCK, p->n - from);
+        uint64_t all = _bzhi_u64(~0ull, (unsigned)n), missing = 0,
+                 left = picked_left(p->bins - at + (ptrdiff_t)from * EIGHT, n, of, ups, cuts,
+                                    &missing) &
+                        all;
+        any_missing |= missing & all;
+        for (int32_t k = 0; k < n; k += 16)
+            rows_move(p, from + k, (uint32_t)(left >> k) & 0xffff,
+                      (uint32_t)((~left & all) >> k) & 0xffff, &to);
+    }
+    return (struct rows_parted){ to.lo, _mm512_reduce_add_epi64(to.sum), any_missing != 0 };
+}
+
 SIMD_BITS static void marked_fast(const struct rows_part *p, const uint64_t *marks)
 {
     struct ends to = { 0, p->n - 1, _mm512_setzero_si512() };
@@ -145,6 +182,27 @@ void rows_part_marked(const struct rows_part *p, const uint64_t *marks)
         p->to_rows[at] = p->rows[i];
         p->to_words[at] = p->words[i];
     }
+}
+
+struct rows_parted rows_part_picked(const struct rows_part *p, int at, uint8_t up, uint8_t cut)
+{
+    struct rows_parted out = { 0 };
+
+#ifdef SIMD_BITS
+    if (simd_has_bits())
+        return picked_fast(p, at, up, cut);
+#endif
+    (void)at;
+    for (int32_t i = 0, hi = p->n; i < p->n; i++) {
+        uint8_t b = p->bins[(ptrdiff_t)i * EIGHT];
+        bool is_left = (uint8_t)(b + up) <= cut;
+        int32_t to = is_left ? out.n_left++ : --hi;
+        p->to_rows[to] = p->rows[i];
+        p->to_words[to] = p->words[i];
+        out.left += is_left ? p->words[i] : 0;
+        out.has_missing |= b == MISSING;
+    }
+    return out;
 }
 
 struct rows_parted rows_part(const struct rows_part *p, uint8_t up, uint8_t cut)

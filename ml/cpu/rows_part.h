@@ -31,6 +31,9 @@ struct rows_parted {
 /* Rows with (uint8_t)(bin + up) <= cut go left (part_mark in part.h). The same result with and
  * without vector instructions. */
 struct rows_parted rows_part(const struct rows_part *p, uint8_t up, uint8_t cut);
+/* The same for bins that lie eight bytes apart, row by row, where p->bins says, which is `at` bytes
+ * after the first of eight columns (rows_pick.h); whole eights of rows may be read. */
+struct rows_parted rows_part_picked(const struct rows_part *p, int at, uint8_t up, uint8_t cut);
 /* The same for rows that are marked: row i goes left where bit i % 64 of marks[i / 64] is set; bits
  * past n are 0. Reads no bins. */
 void rows_part_marked(const struct rows_part *p, const uint64_t *marks);

@@ -146,24 +146,22 @@ INLINE void block_add_bytes(uint8_t (*picked)[ROWS_PICK], int64_t n, int n_cols,
         add(picked, n, n_cols, words, hist);             \
     }
 
-void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *hist)
+void rows_pick_add(const struct rows_pick *p, const int64_t *words, uint8_t (*picked)[ROWS_PICK],
+                   int64_t *hist)
 {
-    uint8_t picked[BLOCK][ROWS_PICK];
-
     for (int64_t from = 0; from < p->n; from += BLOCK) {
         int64_t n = MIN(BLOCK, p->n - from);
-        rows_pick_rows(p, from, from + n, picked);
-        ADD_COLUMNS(block_add, picked, n, p->n_cols, words + from, hist)
+        rows_pick_rows(p, from, from + n, picked + from);
+        ADD_COLUMNS(block_add, picked + from, n, p->n_cols, words + from, hist)
     }
 }
 
-void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words, uint16_t *hist)
+void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words,
+                         uint8_t (*picked)[ROWS_PICK], uint16_t *hist)
 {
-    uint8_t picked[BLOCK][ROWS_PICK];
-
     for (int64_t from = 0; from < p->n; from += BLOCK) {
         int64_t n = MIN(BLOCK, p->n - from);
-        rows_pick_rows(p, from, from + n, picked);
-        ADD_COLUMNS(block_add_bytes, picked, n, p->n_cols, words + from, hist)
+        rows_pick_rows(p, from, from + n, picked + from);
+        ADD_COLUMNS(block_add_bytes, picked + from, n, p->n_cols, words + from, hist)
     }
 }

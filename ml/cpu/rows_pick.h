@@ -34,9 +34,12 @@ void rows_pick_rows(const struct rows_pick *p, int64_t from, int64_t to, uint8_t
 /* out[j][i]: column j of row i, of n <= ROWS_PICK_FEW rows. Up to seven bytes past n are
  * overwritten. */
 void rows_pick_columns(const struct rows_pick *p, uint8_t (*out)[ROWS_PICK_FEW]);
-/* Adds words[i] to hist[j][bin], for all rows and columns; 256 bins a column. */
-void rows_pick_add(const struct rows_pick *p, const int64_t *words, int64_t *hist);
+/* Adds words[i] to hist[j][bin], for all rows and columns; 256 bins a column. picked receives what
+ * rows_pick_rows gives of all rows; it has room for seven more. */
+void rows_pick_add(const struct rows_pick *p, const int64_t *words, uint8_t (*picked)[ROWS_PICK],
+                   int64_t *hist);
 /* The same for words of 16 bits. */
-void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words, uint16_t *hist);
+void rows_pick_add_bytes(const struct rows_pick *p, const uint16_t *words,
+                         uint8_t (*picked)[ROWS_PICK], uint16_t *hist);
 
 #endif

@@ -209,6 +209,9 @@ double rf_own_score(const struct rf_node_in *in, const struct rf_scratch *s);
 struct rf_gini *rf_gini_new(const struct rf_data *d);
 void rf_gini_free(struct rf_gini *g);
 int64_t rf_gini_bytes(const struct rf_data *d);
+/* The bins of the node's rows in a column that the last search brought together, eight bytes apart,
+ * and the column's place among eight; or NULL. */
+const uint8_t *rf_gini_picked(const struct rf_scratch *s, int64_t node, int col, int *at);
 /* rf_split_columns for classes by Gini. */
 bool rf_gini_columns(const struct rf_node_in *in, const int32_t *cols, int n, struct rf_scratch *s,
                      struct rf_split *best);

@@ -20,6 +20,11 @@ struct rf_gini {
         two; /* [ROWS_PICK + 1][256]: weight | weight of class 1 << 32; the last for categories in order */
     /* [group + 1][classes][256]: weights */
     int32_t *many;
+    /* Two classes, rows in lines: the columns of the rows of this node, if there are any. */
+    uint8_t (*picked)[ROWS_PICK];
+    int64_t picked_node;
+    int32_t picked_cols[ROWS_PICK];
+    int n_picked;
     /* columns at a time, at most ROWS_PICK; 1 where there are very many classes */
     int group;
     /* the node has few rows; then theirs are: */
@@ -42,6 +47,7 @@ void rf_gini_free(struct rf_gini *g)
         return;
     mem_try_free(g->two);
     mem_try_free(g->many);
+    mem_try_free(g->picked);
     mem_free(g);
 }
 
@@ -50,9 +56,15 @@ static int group_of(const struct rf_data *d)
     return d->n_classes > MANY_CLASSES ? 1 : RF_GROUP;
 }
 
+/* Whether columns of lines are brought together. */
+static bool is_picking(const struct rf_data *d)
+{
+    return d->n_classes == 2 && !rf_columns_fit(d);
+}
+
 int64_t rf_gini_bytes(const struct rf_data *d)
 {
-    return (int64_t)sizeof(struct rf_gini) +
+    return (int64_t)sizeof(struct rf_gini) + (is_picking(d) ? d->rows * ROWS_PICK : 0) +
            (d->n_classes == 2
                 ? (ROWS_PICK + 1) * (int64_t)BINS * (int64_t)sizeof(int64_t)
                 : (group_of(d) + 1) * (int64_t)d->n_classes * BINS * (int64_t)sizeof(int32_t));
@@ -68,7 +80,9 @@ struct rf_gini *rf_gini_new(const struct rf_data *d)
     else
         g->many =
             mem_try_zalloc(((size_t)g->group + 1) * (size_t)d->n_classes * BINS * sizeof *g->many);
-    if (!g->two && !g->many) {
+    if (is_picking(d))
+        g->picked = mem_try_alloc(((size_t)d->rows + ROWS_PICK) * sizeof *g->picked);
+    if ((!g->two && !g->many) || (is_picking(d) && !g->picked)) {
         rf_gini_free(g);
         return NULL;
     }
@@ -170,13 +184,37 @@ static struct rows_pick pick_of(const struct rf_node_in *in, const struct group 
     return (struct rows_pick){ in->lines, in->pitch, in->rows, in->n, in->is_far, g->cols, g->n };
 }
 
+/* Remembers which columns are brought together. */
+static void picked_note(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
+{
+    gini->picked_node = in->node;
+    gini->n_picked = g->n;
+    memcpy(gini->picked_cols, g->cols, (size_t)g->n * sizeof *g->cols);
+}
+
+const uint8_t *rf_gini_picked(const struct rf_scratch *s, int64_t node, int col, int *at)
+{
+    const struct rf_gini *g = s->gini;
+
+    for (int j = 0; g && g->picked_node == node && j < g->n_picked; j++) {
+        if (g->picked_cols[j] == col) {
+            *at = j;
+            return &g->picked[0][j];
+        }
+    }
+    return NULL;
+}
+
 static void group_fill(const struct rf_node_in *in, const struct group *g, struct rf_gini *gini)
 {
     const struct rows_pick pick = pick_of(in, g);
 
-    if (gini->two && !in->by_col && g->n > 1)
-        rows_pick_add(&pick, in->words, gini->two);
-    else if (g->n == 1)
+    if (gini->two && !in->by_col && g->n > 1) {
+        rows_pick_add(&pick, in->words, gini->picked, gini->two);
+        picked_note(in, g, gini);
+        return;
+    }
+    if (g->n == 1)
         fill(in, g, 1, 0, gini);
     else if (g->n == 2)
         fill(in, g, 2, 0, gini);
@@ -192,7 +230,8 @@ static void bytes_fill_two(const struct rf_node_in *in, const struct group *g, s
     const struct rows_pick pick = pick_of(in, g);
 
     if (!in->by_col) {
-        rows_pick_add_bytes(&pick, gini->byte_words, gini->bytes[0]);
+        rows_pick_add_bytes(&pick, gini->byte_words, gini->picked, gini->bytes[0]);
+        picked_note(in, g, gini);
         return;
     }
     for (int j = 0; j < g->n; j++) {

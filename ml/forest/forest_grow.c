@@ -267,16 +267,25 @@ static struct rows_part part_of(const struct rf_work *w, const struct open_node 
  * one class stay next to each other. Adds to `seen` the bins that the rows have; for a numeric
  * column only whether the missing bin occurs. */
 static struct rows_parted partition(struct rf_work *w, const struct open_node *o,
-                                    const struct rf_split *best, bool is_far, uint64_t seen[4])
+                                    const struct rf_split *best, const struct rf_node_in *in,
+                                    uint64_t seen[4])
 {
-    const struct rows_part p = part_of(w, o, best->col, is_far);
+    struct rows_part p = part_of(w, o, best->col, in->is_far);
+    struct rows_parted parted;
+    int at;
 
     if (best->is_set)
         return set_part(&p, best->set, seen);
     /* If missing values go left, 1 is added to bins and cut. Bin 255 (missing) overflows to 0,
      * which is not above the cut. */
     uint8_t up = best->missing_left;
-    struct rows_parted parted = rows_part(&p, up, (uint8_t)(best->bin + up));
+    const uint8_t *picked = rf_gini_picked(&w->s, in->node, best->col, &at);
+    if (picked) {
+        p.bins = picked;
+        parted = rows_part_picked(&p, at, up, (uint8_t)(best->bin + up));
+    } else {
+        parted = rows_part(&p, up, (uint8_t)(best->bin + up));
+    }
     seen[3] |= (uint64_t)parted.has_missing << 63;
     return parted;
 }
@@ -534,7 +543,7 @@ static int node_grow(struct rf_work *w, const struct open_node *o, struct rf_tre
                                   marks->has_missing };
         seen[3] |= (uint64_t)marks->has_missing << 63;
     } else {
-        parted = partition(w, o, &best, in.is_far, seen);
+        parted = partition(w, o, &best, &in, seen);
     }
     rf_node_unseen(w, o->node, o->key, seen, parted.n_left, o->n, t);
     struct open_node kid[2];

@@ -42,6 +42,23 @@ static void lists_guard(struct lists *l)
     }
 }
 
+/* The same bins, brought together before. */
+static void check_picked(const struct rows_part *p, int at, uint8_t up, uint8_t cut,
+                         const struct rows_parted *is, struct lists *got, const struct lists *want)
+{
+    static uint8_t picked[MOST + 8][8];
+    struct rows_part q = *p;
+
+    for (int32_t i = 0; i < p->n; i++)
+        picked[i][at] = p->bins[p->rows[i] * p->pitch];
+    lists_guard(got);
+    q.bins = &picked[0][at];
+    struct rows_parted out = rows_part_picked(&q, at, up, cut);
+    assert_true(out.n_left == is->n_left && out.left == is->left &&
+                out.has_missing == is->has_missing);
+    assert_memory_equal(got, want, sizeof *got);
+}
+
 static void rows_go_where_a_plain_loop_sends_them(void **state)
 {
     static uint8_t table[LINES * PITCH];
@@ -73,6 +90,7 @@ static void rows_go_where_a_plain_loop_sends_them(void **state)
             assert_int_equal(out.n_left, is.n_left);
             assert_true(out.left == is.left && out.has_missing == is.has_missing);
             assert_memory_equal(&got, &want, sizeof got);
+            check_picked(&p, (int)(seed % 8), up, cut, &is, &got, &want);
         }
     }
     simd_force(simd_best());

@@ -13,6 +13,7 @@ enum { LINES = 300, PITCH = 128, MOST = 5000, SEEDS = 200 };
 
 static uint8_t table[LINES * PITCH + 64];
 static int32_t rows[MOST], cols[ROWS_PICK];
+static uint8_t picked[MOST + ROWS_PICK][ROWS_PICK];
 static int64_t words[MOST];
 
 static struct rows_pick pick_make(uint64_t seed)
@@ -57,10 +58,12 @@ static void check_sums(const struct rows_pick *p)
 
     memset(got, 0, sizeof got);
     memset(want, 0, sizeof want);
-    rows_pick_add(p, words, got[0]);
+    rows_pick_add(p, words, picked, got[0]);
     for (int64_t i = 0; i < p->n; i++) {
-        for (int j = 0; j < p->n_cols; j++)
+        for (int j = 0; j < p->n_cols; j++) {
             want[j][table[rows[i] * PITCH + cols[j]]] += words[i];
+            assert_int_equal(picked[i][j], table[rows[i] * PITCH + cols[j]]);
+        }
     }
     assert_memory_equal(got, want, sizeof got);
 }
@@ -74,7 +77,7 @@ static void check_byte_sums(const struct rows_pick *p)
     memset(want, 0, sizeof want);
     for (int64_t i = 0; i < p->n; i++)
         few[i] = (uint16_t)(words[i] | words[i] >> 24);
-    rows_pick_add_bytes(p, few, got[0]);
+    rows_pick_add_bytes(p, few, picked, got[0]);
     for (int64_t i = 0; i < p->n; i++) {
         for (int j = 0; j < p->n_cols; j++) {
             uint16_t *to = &want[j][table[rows[i] * PITCH + cols[j]]];
