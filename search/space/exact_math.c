@@ -12,24 +12,47 @@
 /* ln 2 in two parts. LN2_HI has 42 significant bits, so k * LN2_HI is exact for |k| < 2^11, which
  * covers every exponent. */
 static const double LN2_HI = 0x1.62e42fefa38p-1, LN2_LO = 0x1.ef35793c7673p-45;
+static const double SQRT_HALF = 0x1.6a09e667f3bcdp-1; /* 0x3fe6a09e667f3bcd */
 
 /* log(x) = e log 2 + log(m) with m in [sqrt(1/2), sqrt(2)), and log(m) = 2 artanh(s) = 2 (s + s^3/3
  * + s^5/5 + ...) with s = (m - 1) / (m + 1). Then |s| < 0.172, so the terms up to s^23 reach below
  * a double's last bit. */
+SIMD_BODY double log_reduced(double m, double e)
+{
+    double s = (m - 1) / (m + 1), s2 = s * s, sum = 0;
+
+    for (int k = 23; k >= 3; k -= 2)
+        sum = (sum + 1.0 / k) * s2;
+    return e * LN2_HI + (2 * s + (2 * s * sum + e * LN2_LO));
+}
+
 double search_log(double x)
 {
     int e = 0;
     double m = frexp(x, &e);
 
-    if (m < 0x1.6a09e667f3bcdp-1) { /* sqrt(1/2) */
+    if (m < SQRT_HALF) {
         m = m * 2;
         e = e - 1;
     }
-    double s = (m - 1) / (m + 1), s2 = s * s, sum = 0;
-    for (int k = 23; k >= 3; k -= 2)
-        sum = (sum + 1.0 / k) * s2;
-    return e * LN2_HI + (2 * s + (2 * s * sum + e * LN2_LO));
+    return log_reduced(m, e);
 }
+
+/* The exponent is that of the number over sqrt(1/2), by their bits; taken away, it leaves m. */
+SIMD_BODY void search_log_each_body(const double *restrict x, double *restrict y, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t bits = 0, e = 0;
+        double m = 0;
+        memcpy(&bits, &x[i], sizeof bits);
+        e = (bits - INT64_C(0x3fe6a09e667f3bcd)) >> 52;
+        bits -= e * (INT64_C(1) << 52);
+        memcpy(&m, &bits, sizeof m);
+        y[i] = log_reduced(m, (double)(int)e);
+    }
+}
+
+SIMD_KERNEL(search_log_each, (const double *x, double *y, int n), (x, y, n))
 
 /* exp(x) = 2^k exp(r) with |r| <= log(2) / 2; the Taylor series of exp(r) to the 14th power reaches
  * a double's last bit. Returns exp(r). */

@@ -10,5 +10,7 @@ double search_exp(double x); /* 0 below -708, infinity above 708: the ends of a 
 /* y[i] = search_exp(x[i]), the same bits in vectors (base/simd.h). Every x must be in [-700, 700]. x
  * and y are different arrays. */
 void search_exp_each(const double *x, double *y, int n);
+/* y[i] = search_log(x[i]), in the same way. Every x must be a normal number: 2.3e-308 or more. */
+void search_log_each(const double *x, double *y, int n);
 
 #endif

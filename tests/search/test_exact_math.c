@@ -66,6 +66,29 @@ static void exp_of_many_has_the_same_bits(void **state)
     simd_force(simd_best());
 }
 
+static void log_of_many_has_the_same_bits(void **state)
+{
+    enum { N = 1003 };
+    double x[N], y[N], want[N];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 4);
+    for (int round = 0; round < 100; round++) {
+        for (int i = 0; i < N; i++) {
+            int e = round % 2 ? (int)rng_below(&r, 2044) - 1021 : (int)rng_below(&r, 3) - 1;
+            x[i] = i < 3 ? nextafter(sqrt(0.5), i - 1) : ldexp(1 + rng_unit(&r), e);
+            want[i] = search_log(x[i]);
+        }
+        for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+            simd_force((enum simd_level)level);
+            search_log_each(x, y, N - round % 8);
+            assert_memory_equal(y, want, (size_t)(N - round % 8) * sizeof *y);
+        }
+    }
+    simd_force(simd_best());
+}
+
 static void exp_is_monotone_on_a_fine_grid(void **state)
 {
     double last = 0;
@@ -84,6 +107,7 @@ int main(void)
         cmocka_unit_test(log_agrees_with_libm),
         cmocka_unit_test(exp_agrees_with_libm),
         cmocka_unit_test(exp_of_many_has_the_same_bits),
+        cmocka_unit_test(log_of_many_has_the_same_bits),
         cmocka_unit_test(exp_is_monotone_on_a_fine_grid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { EIGHT = 8 }; /* products that are summed side by side */
+enum { EIGHT = 8, PIVOTS = 64 }; /* a side of a block of linalg_upper.c; see log_det_of() */
 /* A climb ends when LOOK_EVERY steps have gained less than LEAST_GAIN in log likelihood. */
 enum { LOOK_EVERY = 3 };
 static const double LEAST_GAIN = 0.5;
@@ -63,171 +63,219 @@ bool gp_theta_is_legal(int d, const double *theta)
     return true;
 }
 
+static int blocks_of(int n)
+{
+    return (n + EIGHT - 1) / EIGHT;
+}
+
 void gp_scratch_init(struct gp_scratch *s, int cap)
 {
-    size_t square = (size_t)cap * (size_t)cap;
+    int blocks = blocks_of(cap);
+    size_t triangle = la_lower_at(blocks, 0), column = (size_t)cap;
 
     CHECK(cap % EIGHT == 0);
     *s = (struct gp_scratch){ .cap = cap };
-    s->chol = la_array(4 * square, &s->room);
-    s->inverse = s->chol + square;
-    s->work = s->inverse + square;
-    s->slope = s->work + square;
-    s->beta = mem_array((size_t)cap, sizeof *s->beta);
+    s->chol = la_floats(4 * triangle + (GP_MAX_DIMS + 2) * column, &s->room);
+    s->inverse = s->chol + triangle;
+    s->work = s->inverse + triangle;
+    s->slope = s->work + triangle;
+    s->x = s->slope + triangle;
+    s->solved = s->x + GP_MAX_DIMS * column;
+    s->beta = s->solved + column;
 }
 
 void gp_scratch_fini(struct gp_scratch *s)
 {
     mem_free(s->room);
-    mem_free(s->beta);
 }
 
-static int whole_blocks(int n)
+static void copy_points(const struct gp_points *p, struct gp_scratch *s)
 {
-    return (n + EIGHT - 1) / EIGHT * EIGHT;
-}
+    int whole = blocks_of(p->n) * EIGHT;
 
-/* Writes the squared distances, in length scales, of point i from EIGHT others that begin at `from`. */
-SIMD_BODY void distances(const struct gp_points *p, const struct gp_kernel *g, int i, int from,
-                         double *restrict out)
-{
-    double r2[EIGHT] = { 0 };
-
+    CHECK(whole <= s->cap && whole <= p->cap);
     for (int k = 0; k < p->d; k++) {
-        const double *restrict x = p->x + (size_t)k * (size_t)p->cap;
-        const double *restrict y = x + from;
-        double at = x[i], weight = g->weight[k];
-        if (p->is_choice[k])
-            for (int j = 0; j < EIGHT; j++)
-                r2[j] += y[j] != at ? weight : 0;
-        else
-            for (int j = 0; j < EIGHT; j++)
-                r2[j] += weight * ((y[j] - at) * (y[j] - at));
+        const double *from = p->x + (size_t)k * (size_t)p->cap;
+        float *to = s->x + (size_t)k * (size_t)s->cap;
+        for (int i = 0; i < whole; i++)
+            to[i] = i < p->n ? (float)from[i] : 0;
+    }
+}
+
+/* Adds w times the squared distances of eight points that begin at y from `at` along one
+ * dimension. */
+SIMD_BODY void distances_add(const la_octo *y, float at, bool is_choice, const la_octo *w,
+                             la_octo *sum)
+{
+    la_octo delta = *y - at;
+
+    if (is_choice)
+        *sum += (la_octo)((la_octo_mask)*w & (delta != 0));
+    else
+        *sum += *w * (delta * delta);
+}
+
+/* The squared distances, in length scales, of eight points that begin at i from eight at j. */
+SIMD_BODY void block_distances(const struct gp_points *p, const struct gp_kernel *g,
+                               const struct gp_scratch *s, int i, int j, float *out)
+{
+    la_octo r2[EIGHT] = { 0 };
+    const float *x = s->x;
+
+    for (int k = 0; k < p->d; k++, x += s->cap) {
+        la_octo y = LA_OCTO(x + j), weight = (la_octo){ 0 } + (float)g->weight[k];
+        for (int r = 0; r < EIGHT; r++)
+            distances_add(&y, x[i + r], p->is_choice[k], &weight, &r2[r]);
     }
     memcpy(out, r2, sizeof r2);
 }
 
-/* Fills the upper triangles of chol and slope, from each row's block of EIGHT on. Rows and columns
- * beyond the points are those of the unit matrix. Left of the diagonal slope is 0. */
+/* Rows and columns beyond the points are those of the unit matrix. Left of the diagonal and on it
+ * slope is 0. */
+SIMD_BODY void diagonal_set(const struct gp_points *p, const struct gp_kernel *g, int blocks,
+                            struct gp_scratch *s)
+{
+    int whole = blocks * EIGHT;
+
+    for (int b = 0; b < blocks && p->n < whole; b++) {
+        size_t at = la_upper_at(blocks, b, blocks - 1);
+        for (int r = 0; r < EIGHT; r++)
+            for (int q = b * EIGHT + r < p->n ? p->n - whole + EIGHT : 0; q < EIGHT; q++)
+                s->chol[at + (size_t)(r * EIGHT + q)] = s->slope[at + (size_t)(r * EIGHT + q)] = 0;
+    }
+    for (int i = 0; i < whole; i++) {
+        size_t at = la_upper_at(blocks, i / EIGHT, i / EIGHT) + (size_t)(i % EIGHT * EIGHT);
+        for (int q = 0; q <= i % EIGHT; q++)
+            s->slope[at + (size_t)q] = 0;
+        s->chol[at + (size_t)(i % EIGHT)] =
+            i < p->n ? (float)(g->signal * (1 + GP_FIT_JITTER) + g->noise * p->share[i]) : 1;
+    }
+}
+
+/* Fills chol and slope. */
 SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g,
                            struct gp_scratch *s)
 {
-    int n = p->n, whole = whole_blocks(n);
+    int blocks = blocks_of(p->n), n = (int)la_lower_at(blocks, 0);
+    float signal = (float)g->signal, *restrict chol = s->chol, *restrict slope = s->slope;
 
-    for (int i = 0; i < whole; i++) {
-        int from = i / EIGHT * EIGHT, length = whole - from;
-        size_t at = (size_t)i * (size_t)s->cap + (size_t)from;
-        double *restrict row = s->chol + at, *restrict slope = s->slope + at;
-        for (int j = 0; j < length && i < n; j += EIGHT)
-            distances(p, g, i, from + j, row + j);
-        for (int j = 0; j < length; j++)
-            row[j] = gp_matern_slope(row[j], g->signal, &slope[j]);
-        for (int j = i < n ? n - from : 0; j < length; j++)
-            row[j] = slope[j] = 0;
-        for (int j = 0; j <= i - from; j++)
-            slope[j] = 0;
-        row[i - from] = i < n ? g->signal + g->noise * p->share[i] : 1;
-    }
+    for (int i = 0; i < blocks; i++)
+        for (int j = i; j < blocks; j++)
+            block_distances(p, g, s, i * EIGHT, j * EIGHT, chol + la_upper_at(blocks, i, j));
+    for (int k = 0; k < n; k++)
+        chol[k] = gp_matern_slope_single(chol[k], signal, &slope[k]);
+    diagonal_set(p, g, blocks, s);
 }
 
 SIMD_KERNEL_STATIC(covary,
                    (const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s),
                    (p, g, s))
 
-/* The log determinant of the factor. One logarithm for eight pivots; eight cannot overflow. */
-static double log_det_of(const struct gp_scratch *s, int whole)
+/* Pivot i of the factor and the like. */
+static double on_diagonal(const float *upper, int blocks, int i)
+{
+    return (
+        double)upper[la_upper_at(blocks, i / EIGHT, i / EIGHT) + (size_t)(i % EIGHT * (EIGHT + 1))];
+}
+
+/* The log determinant of the factor. One logarithm for PIVOTS of them, which cannot overflow. */
+static double log_det_of(const struct gp_scratch *s, int n)
 {
     double log_det = 0;
 
-    for (int i = 0; i < whole; i += EIGHT) {
+    for (int i = 0; i < n; i += PIVOTS) {
         double product = 1;
-        for (int k = i; k < i + EIGHT; k++)
-            product *= s->chol[(size_t)k * (size_t)s->cap + (size_t)k];
+        for (int k = i; k < MIN(n, i + PIVOTS); k++)
+            product *= on_diagonal(s->chol, blocks_of(n), k);
         log_det += search_log(product);
     }
     return log_det;
 }
 
-/* The sum of w[j] times the squared distance of point j and `at` along one dimension, over j =
- * from..to-1, in EIGHT interleaved parts. */
-SIMD_BODY double spread_along(const double *restrict w, const double *restrict x, bool is_choice,
-                              double at, int from, int to)
+/* Adds to column[k] what a block of W, which has the slopes as factors, says of each length scale. */
+SIMD_BODY void block_traces(const struct gp_points *p, const struct gp_scratch *s, int i, int j,
+                            const la_octo *w, la_octo *column)
 {
-    double part[EIGHT] = { 0 }, sum = 0;
+    const float *x = s->x;
 
-    if (is_choice) {
-        for (int j = from; j < to; j += EIGHT)
-            for (int k = 0; k < EIGHT; k++)
-                part[k] += x[j + k] != at ? w[j + k] : 0;
-    } else {
-        for (int j = from; j < to; j += EIGHT)
-            for (int k = 0; k < EIGHT; k++)
-                part[k] += w[j + k] * ((x[j + k] - at) * (x[j + k] - at));
+    for (int k = 0; k < p->d; k++, x += s->cap) {
+        la_octo y = LA_OCTO(x + j), sum = column[k];
+        for (int r = 0; r < EIGHT; r++)
+            distances_add(&y, x[i + r], p->is_choice[k], &w[r], &sum);
+        column[k] = sum;
     }
-    for (int k = 0; k < EIGHT; k++)
-        sum += part[k];
-    return sum;
 }
 
-/* The gradient is 1/2 tr(W dK/dtheta) with beta = K^-1 y and W = beta beta' - K^-1. s->inverse is
- * overwritten by W times slope. Adds the derivative for each length scale to column, and that for
- * the noise, whose dK = noise S has the shares in its diagonal, to *trace. */
-SIMD_BODY void traces_of_body(const struct gp_points *p, const double *beta, struct gp_scratch *s,
-                              double *trace, double *column)
+/* The gradient is 1/2 tr(W dK/dtheta) with beta = K^-1 y and W = beta beta' - K^-1. Writes to column
+ * what the derivative for each length scale is the sum of. */
+SIMD_BODY void traces_of_body(const struct gp_points *p, struct gp_scratch *s, la_octo *column)
 {
-    int whole = whole_blocks(p->n);
+    int blocks = blocks_of(p->n);
+    la_octo w[EIGHT];
 
-    for (int i = 0; i < p->n; i++) {
-        double *restrict w = s->inverse + (size_t)i * (size_t)s->cap;
-        const double *restrict slope = s->slope + (size_t)i * (size_t)s->cap;
-        double b = beta[i];
-        int from = i / EIGHT * EIGHT;
-        *trace += p->share[i] * (b * b - w[i]);
-        for (int j = from; j < whole; j++)
-            w[j] = (b * beta[j] - w[j]) * slope[j];
-        for (int k = 0; k < p->d; k++) {
-            const double *x = p->x + (size_t)k * (size_t)p->cap;
-            column[k] += spread_along(w, x, p->is_choice[k], x[i], from, whole);
+    for (int i = 0; i < blocks; i++) {
+        for (int j = i; j < blocks; j++) {
+            size_t at = la_upper_at(blocks, i, j);
+            la_octo b = LA_OCTO(s->beta + (size_t)j * EIGHT);
+            for (int r = 0; r < EIGHT; r++, at += EIGHT)
+                w[r] = (s->beta[i * EIGHT + r] * b - LA_OCTO(s->inverse + at)) *
+                       LA_OCTO(s->slope + at);
+            block_traces(p, s, i * EIGHT, j * EIGHT, w, column);
         }
     }
 }
 
-SIMD_KERNEL_STATIC(traces_of,
-                   (const struct gp_points *p, const double *beta, struct gp_scratch *s,
-                    double *trace, double *column),
-                   (p, beta, s, trace, column))
+SIMD_KERNEL_STATIC(traces_of, (const struct gp_points *p, struct gp_scratch *s, la_octo *column),
+                   (p, s, column))
+
+/* The noise's dK = noise S has the shares in its diagonal. */
+static double noise_trace(const struct gp_points *p, const struct gp_scratch *s)
+{
+    double trace = 0;
+
+    for (int i = 0; i < p->n; i++) {
+        double b = (double)s->beta[i];
+        trace += p->share[i] * (b * b - on_diagonal(s->inverse, blocks_of(p->n), i));
+    }
+    return trace;
+}
 
 /* For the signal dK = K - noise S. tr(W K) = y' K^-1 y - n, so K itself is not needed; the factor
  * has taken its place. */
-static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, const double *beta,
-                        struct gp_scratch *s, double quadratic, double *gradient)
+static void gradient_of(const struct gp_points *p, const struct gp_kernel *g, struct gp_scratch *s,
+                        double quadratic, double *gradient)
 {
-    double trace = 0, column[GP_MAX_DIMS] = { 0 };
+    la_octo column[GP_MAX_DIMS];
 
-    traces_of(p, beta, s, &trace, column);
+    memset(column, 0, (size_t)p->d * sizeof *column);
+    traces_of(p, s, column);
     /* Each pair stands twice in the trace, which cancels the factor 1/2. d(r^2)/d(log length) = -2
      * r_k^2. */
-    gradient[GP_NOISE] = 0.5 * g->noise * trace;
+    gradient[GP_NOISE] = 0.5 * g->noise * noise_trace(p, s);
     gradient[GP_SIGNAL] = 0.5 * (quadratic - p->n) - gradient[GP_NOISE];
-    for (int k = 0; k < p->d; k++)
-        gradient[GP_SCALE + k] = -2 * g->weight[k] * column[k];
+    for (int k = 0; k < p->d; k++) {
+        la_octo c = column[k];
+        double sum = (double)((c[0] + c[4]) + (c[2] + c[6]) + ((c[1] + c[5]) + (c[3] + c[7])));
+        gradient[GP_SCALE + k] = -2 * g->weight[k] * sum;
+    }
 }
 
-/* The objective at theta. Leaves the factor, K^-1 y in s->beta and the slopes for gradient_at. */
+/* The objective at theta, of the points in s->x. Leaves the factor, U'^-1 y in s->solved and the slopes for gradient_at. */
 static double value_at(const struct gp_points *p, const struct gp_kernel *g, const double *targets,
                        const double *theta, struct gp_scratch *s, double *quadratic)
 {
-    int whole = whole_blocks(p->n);
+    int blocks = blocks_of(p->n);
 
-    CHECK(whole <= s->cap && whole <= p->cap);
     covary(p, g, s);
-    la_upper_factor(s->chol, s->cap, whole, 1e-12 * g->signal);
-    double log_det = log_det_of(s, whole), *beta = s->beta;
-    memset(beta, 0, (size_t)whole * sizeof *beta);
-    memcpy(beta, targets, (size_t)p->n * sizeof *beta);
-    la_upper_solve(s->chol, s->cap, whole, beta);
-    *quadratic = la_dot(beta, beta, p->n);
-    double objective = -0.5 * *quadratic - log_det;
+    la_upper_factor(s->chol, blocks, (float)(0.1 * GP_FIT_JITTER * g->signal));
+    double log_det = log_det_of(s, p->n), sum = 0;
+    for (int i = 0; i < blocks * EIGHT; i++)
+        s->solved[i] = i < p->n ? (float)targets[i] : 0;
+    la_upper_solve(s->chol, blocks, s->solved);
+    for (int i = 0; i < p->n; i++)
+        sum += (double)s->solved[i] * (double)s->solved[i];
+    *quadratic = sum;
+    double objective = -0.5 * sum - log_det;
     for (int i = 0; i < p->d + GP_SCALE; i++) {
         struct prior prior = prior_of(p, i);
         double z = (theta[i] - prior.mean) / prior.sd;
@@ -239,11 +287,9 @@ static double value_at(const struct gp_points *p, const struct gp_kernel *g, con
 static void gradient_at(const struct gp_points *p, const struct gp_kernel *g, const double *theta,
                         struct gp_scratch *s, double quadratic, double *gradient)
 {
-    int whole = whole_blocks(p->n);
-
-    la_upper_solve_back(s->chol, s->cap, whole, s->beta); /* K^-1 y */
-    la_upper_inverse(s->chol, s->cap, whole, s->work, s->inverse);
-    gradient_of(p, g, s->beta, s, quadratic, gradient);
+    la_upper_inverse(s->chol, blocks_of(p->n), s->work, s->inverse);
+    la_transposed_times(s->work, blocks_of(p->n), s->solved, s->beta);
+    gradient_of(p, g, s, quadratic, gradient);
     for (int i = 0; i < p->d + GP_SCALE; i++) {
         struct prior prior = prior_of(p, i);
         gradient[i] -= (theta[i] - prior.mean) / prior.sd / prior.sd;
@@ -257,6 +303,7 @@ double gp_objective(const struct gp_points *p, const double *targets, const doub
     double quadratic = 0;
 
     gp_kernel_set(&g, p->d, theta);
+    copy_points(p, s);
     double value = value_at(p, &g, targets, theta, s, &quadratic);
     gradient_at(p, &g, theta, s, quadratic, gradient);
     return value;
@@ -270,6 +317,7 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
     double best = -INFINITY, mark = -INFINITY, quadratic = 0;
     struct gp_kernel kernel;
 
+    copy_points(p, s);
     memcpy(at, theta, (size_t)n * sizeof *at);
     for (int i = 0; i < n; i++)
         step[i] = 0.3;

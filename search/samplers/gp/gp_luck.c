@@ -44,15 +44,17 @@ static void foretell(struct gp_luck *l, int i)
 {
     const double *x = l->x + (size_t)i * (size_t)l->code->d;
     double mean = (l->failed_foretold + 0.5) / (i + 1);
-    double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES];
+    double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES], far[MOST] = { 0 }, near[MOST];
 
     for (int s = 0; s < GP_LUCK_SCALES; s++) {
         weight[s] = MEAN_WEIGHT;
         failed[s] = MEAN_WEIGHT * mean;
     }
+    for (int j = 0; j < i; j++)
+        far[j] = -distance(l->code, x, l->x + (size_t)j * (size_t)l->code->d) / (2 * FARTHEST);
+    search_exp_each(far, near, i);
     for (int j = 0; j < i; j++) {
-        double far = distance(l->code, x, l->x + (size_t)j * (size_t)l->code->d);
-        double w = search_exp(-far / (2 * FARTHEST));
+        double w = near[j];
         for (int s = GP_LUCK_SCALES - 1; s >= 0; s--) {
             weight[s] += w;
             failed[s] += l->has_failed[j] ? w : 0;

@@ -55,4 +55,40 @@ SIMD_BODY double gp_matern_slope(double r2, double signal, double *slope)
     return (1 + s + s * s * (1.0 / 3)) * e;
 }
 
+/* ---- single precision, which is enough for a fit and takes a third of the time ---- */
+
+/* exp(-x) for x >= 0, with a relative error below 3e-7, in the same way. From 40 on it is 0: nothing
+ * below 1e-17 counts, and products of such numbers would leave the range of normal ones. */
+SIMD_BODY float gp_exp_minus_single(float x)
+{
+    static const float c[] = { 1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1, 1 };
+    float whole = x * 0x1.715476p+0f + 0x1.8p23f, k = whole - 0x1.8p23f;
+    float r = k * 0x1.62e4p-1f - x + k * 0x1.7f7d1cp-20f, sum = c[0];
+    for (size_t i = 1; i < ARRAY_LEN(c); i++)
+        sum = sum * r + c[i];
+    float beyond = x - 40, scale = 0;
+    int32_t sign = 0;
+    uint32_t low = 0;
+    memcpy(&sign, &beyond, sizeof sign);
+    memcpy(&low, &whole, sizeof low);
+    uint32_t bits = (127 - low) << 23 & (uint32_t)(sign >> 31);
+    memcpy(&scale, &bits, sizeof scale);
+    return sum * scale;
+}
+
+SIMD_BODY float gp_matern_single(float r2, float signal)
+{
+    float s = sqrtf(5 * r2);
+
+    return (1 + s + s * s * (1.0f / 3)) * (signal * gp_exp_minus_single(s));
+}
+
+SIMD_BODY float gp_matern_slope_single(float r2, float signal, float *slope)
+{
+    float s = sqrtf(5 * r2), e = signal * gp_exp_minus_single(s);
+
+    *slope = -5.0f / 6 * (1 + s) * e;
+    return (1 + s + s * s * (1.0f / 3)) * e;
+}
+
 #endif

@@ -62,10 +62,14 @@ SIMD_BODY void hamming_add(double *restrict r2, const double *restrict x, double
 
 void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
 {
-    g->signal = search_exp(theta[GP_SIGNAL]);
-    g->noise = search_exp(theta[GP_NOISE]);
-    for (int k = 0; k < d; k++)
-        g->weight[k] = search_exp(-2 * theta[GP_SCALE + k]);
+    double logs[GP_MAX_THETA], all[GP_MAX_THETA];
+
+    for (int i = 0; i < d + GP_SCALE; i++)
+        logs[i] = i < GP_SCALE ? theta[i] : -2 * theta[i];
+    search_exp_each(logs, all, d + GP_SCALE);
+    g->signal = all[GP_SIGNAL];
+    g->noise = all[GP_NOISE];
+    memcpy(g->weight, all + GP_SCALE, (size_t)d * sizeof *all);
 }
 
 SIMD_BODY void gp_covariance_body(const struct gp_points *p, const struct gp_kernel *g,
@@ -97,6 +101,7 @@ void gp_model_init(struct gp_model *m, int d, int cap)
     *m = (struct gp_model){ 0 };
     gp_points_init(&m->points, d, cap);
     m->chol = la_array((size_t)cap * (size_t)cap, &m->room);
+    m->single = mem_array((size_t)cap * (size_t)cap, sizeof *m->single);
     m->alpha = mem_array((size_t)cap, sizeof *m->alpha);
     m->weight = mem_array((size_t)cap, sizeof *m->weight);
     m->row = mem_array((size_t)cap, sizeof *m->row);
@@ -106,6 +111,7 @@ void gp_model_fini(struct gp_model *m)
 {
     gp_points_fini(&m->points);
     mem_free(m->room);
+    mem_free(m->single);
     mem_free(m->alpha);
     mem_free(m->weight);
     mem_free(m->row);
@@ -147,6 +153,8 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
         if (i < n_targets)
             row[i] += m->kernel.noise * m->points.share[i];
         la_cholesky_row(m->chol, cap, i, JITTER * signal);
+        for (int j = 0; j <= i; j++)
+            m->single[(size_t)i * (size_t)cap + (size_t)j] = (float)row[j];
     }
     if (!is_told) {
         memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);

@@ -25,6 +25,7 @@ enum {
     GP_NOISE = 1,
     GP_SCALE = 2
 };
+#define GP_FIT_JITTER 1e-5
 
 struct gp_points {
     int n, d, cap; /* cap: room for points, a multiple of 8 */
@@ -58,6 +59,7 @@ struct gp_model {
     int n_rows;     /* points that are factored so far, at most points.n */
     double *room;   /* that chol is in */
     double *chol;   /* cap x cap */
+    float *single;  /* the same in single precision, for gp_pool.c */
     double *alpha;  /* L^-1 of the targets */
     double *weight; /* K^-1 of the targets */
     double *row;    /* scratch, cap */
@@ -76,15 +78,17 @@ void gp_model_cut(struct gp_model *m, int n);
 void gp_predict(struct gp_model *m, const double *x, double *mean, double *sd);
 double gp_mean(struct gp_model *m, const double *x); /* the mean alone */
 
-/* gp_fit.c: room for fits of up to cap points, a multiple of 8. */
+/* gp_fit.c: room for fits of up to cap points, a multiple of 8. Fits are in single precision. */
 struct gp_scratch {
     int cap;
-    double *room, *chol, *inverse, *work, *slope, *beta;
+    float *room, *chol, *inverse, *work, *slope; /* blocks of linalg.h */
+    float *x;                                    /* as in gp_points */
+    float *solved, *beta;                        /* U'^-1 of the targets, K^-1 of them */
 };
 void gp_scratch_init(struct gp_scratch *s, int cap);
 void gp_scratch_fini(struct gp_scratch *s);
 /* The log marginal likelihood of the targets plus the log prior of theta, and its gradient (d + 2
- * numbers). */
+ * numbers). GP_FIT_JITTER times the signal is added to the noise. */
 double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
                     struct gp_scratch *s, double *gradient);
 /* Climbs the objective from theta for a number of steps, by resilient propagation (Riedmiller and

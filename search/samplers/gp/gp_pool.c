@@ -11,28 +11,31 @@
 #include <math.h>
 #include <string.h>
 
-/* TERMS of the continued fraction in quick_log_ei. FOUR rows are solved side by side. */
-enum { TERMS = 8, FOUR = 4 };
+/* TERMS of the continued fraction in quick_log_ei. FOUR rows are solved side by side, for all lanes,
+ * which are two vectors. */
+enum { TERMS = 8, FOUR = 4, EIGHT = GP_LANES / 2 };
 static const double LOG_SQRT_2PI = 0x1.d67f1c864beb5p-1; /* log(2 pi) / 2 */
-static const double JITTER = 1e-8;                       /* as in gp_model.c */
+/* The smallest variance, as a share of the signal: what single precision can tell from 0. */
+static const double JITTER = 1e-6;
 
-typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+typedef la_octo octo;
 
-/* Four lanes of row i. */
-#define QUAD(v, i) (*(quad *)((v) + (size_t)(i)*GP_LANES))
+/* Eight lanes of row i. */
+#define OCTO(v, i) (*(octo *)((v) + (size_t)(i)*GP_LANES))
 
 void gp_block_init(struct gp_block *b, int d, int n_params, int cap)
 {
     *b = (struct gp_block){ 0 };
-    b->v = la_array((size_t)cap * GP_LANES, &b->room);
-    b->x = mem_zalloc(((size_t)d * GP_LANES + 1) * sizeof *b->x);
+    size_t rows = (size_t)cap + (size_t)d;
+    b->v = la_floats(rows * GP_LANES, &b->room);
+    b->x = b->v + (size_t)cap * GP_LANES;
+    memset(b->x, 0, (size_t)d * GP_LANES * sizeof *b->x);
     b->units = mem_array((size_t)n_params * GP_LANES + 1, sizeof *b->units);
 }
 
 void gp_block_fini(struct gp_block *b)
 {
     mem_free(b->room);
-    mem_free(b->x);
     mem_free(b->units);
     *b = (struct gp_block){ 0 };
 }
@@ -43,7 +46,7 @@ void gp_block_put(struct gp_block *b, const struct gp_code *c, int lane, const d
     size_t n = (size_t)c->space->n;
 
     for (int k = 0; k < c->d; k++)
-        b->x[k * GP_LANES + lane] = x[k];
+        b->x[k * GP_LANES + lane] = (float)x[k];
     memcpy(b->units + (size_t)lane * n, unit, n * sizeof *unit);
     b->hash[lane] = hash;
 }
@@ -58,76 +61,86 @@ void gp_block_copy(struct gp_block *to, int lane, const struct gp_block *from, i
     for (int k = 0; k < d; k++)
         to->x[k * GP_LANES + lane] = from->x[k * GP_LANES + at];
     memcpy(to->units + (size_t)lane * n, from->units + (size_t)at * n, n * sizeof *to->units);
-    to->rest[lane] = from->rest[at];
     to->score[lane] = from->score[at];
     to->hash[lane] = from->hash[at];
 }
 
-/* Writes the covariances of all lanes with the model's points from..to-1: first the distances. */
-SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g, const double *x,
-                           int from, int to, double *restrict v)
+/* Adds w times the squared distances of eight lanes from `at` along one dimension. */
+SIMD_BODY void distances_add(const float *x, float at, bool is_choice, float weight, octo *sum)
 {
-    double *restrict first = v + (size_t)from * GP_LANES;
+    octo delta = LA_OCTO(x) - at, w = (octo){ 0 } + weight;
+
+    if (is_choice)
+        *sum += (octo)((la_octo_mask)w & (delta != 0));
+    else
+        *sum += w * (delta * delta);
+}
+
+/* Writes the covariances of all lanes with the model's points from..to-1: first the distances. */
+SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g, const float *x,
+                           int from, int to, float *restrict v)
+{
+    float *restrict first = v + (size_t)from * GP_LANES, signal = (float)g->signal;
     int n = (to - from) * GP_LANES;
 
     for (int i = from; i < to; i++) {
-        double *restrict row = v + (size_t)i * GP_LANES;
-        memset(row, 0, GP_LANES * sizeof *row);
+        octo a = { 0 }, b = { 0 };
         for (int k = 0; k < p->d; k++) {
-            double at = p->x[(size_t)k * (size_t)p->cap + (size_t)i], weight = g->weight[k];
-            const double *restrict lane = x + (size_t)k * GP_LANES;
-            if (p->is_choice[k])
-                for (int c = 0; c < GP_LANES; c++)
-                    row[c] += lane[c] != at ? weight : 0;
-            else
-                for (int c = 0; c < GP_LANES; c++)
-                    row[c] += weight * ((lane[c] - at) * (lane[c] - at));
+            float at = (float)p->x[(size_t)k * (size_t)p->cap + (size_t)i];
+            const float *lane = x + (size_t)k * GP_LANES;
+            distances_add(lane, at, p->is_choice[k], (float)g->weight[k], &a);
+            distances_add(lane + EIGHT, at, p->is_choice[k], (float)g->weight[k], &b);
         }
+        OCTO(v, i) = a;
+        OCTO(v + EIGHT, i) = b;
     }
     for (int c = 0; c < n; c++)
-        first[c] = gp_matern(first[c], g->signal);
+        first[c] = gp_matern_single(first[c], signal);
 }
 
 SIMD_KERNEL_STATIC(covary,
-                   (const struct gp_points *p, const struct gp_kernel *g, const double *x, int from,
-                    int to, double *v),
+                   (const struct gp_points *p, const struct gp_kernel *g, const float *x, int from,
+                    int to, float *v),
                    (p, g, x, from, to, v))
 
-/* Row i of L v = k for four lanes, in place. */
-SIMD_BODY void solve_row(const double *row, int i, double *v)
+/* Row i of L v = k, in place. */
+SIMD_BODY void solve_row(const float *row, int i, float *v)
 {
-    quad sum = QUAD(v, i);
-
-    for (int j = 0; j < i; j++)
-        sum -= row[j] * QUAD(v, j);
-    QUAD(v, i) = sum * (1 / row[i]);
-}
-
-/* The end of rows i..i+3 for four lanes: what each of them waits for. */
-SIMD_BODY void solve_corner(const double *l, size_t stride, int i, const quad *s, double *v)
-{
-    const double *r0 = l + (size_t)i * stride + i, *r1 = r0 + stride, *r2 = r1 + stride,
-                 *r3 = r2 + stride;
-    quad a = s[0] * (1 / r0[0]), b = (s[1] - r1[0] * a) * (1 / r1[1]);
-    quad c = (s[2] - r2[0] * a - r2[1] * b) * (1 / r2[2]);
-
-    QUAD(v, i) = a;
-    QUAD(v, i + 1) = b;
-    QUAD(v, i + 2) = c;
-    QUAD(v, i + 3) = (s[3] - r3[0] * a - r3[1] * b - r3[2] * c) * (1 / r3[3]);
-}
-
-/* Rows i..i+3 for eight lanes: they share the reading of the rows before. */
-SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
-{
-    const double *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
-                 *r3 = r2 + stride;
-    double *w = v + 4;
-    quad s[4] = { QUAD(v, i), QUAD(v, i + 1), QUAD(v, i + 2), QUAD(v, i + 3) };
-    quad t[4] = { QUAD(w, i), QUAD(w, i + 1), QUAD(w, i + 2), QUAD(w, i + 3) };
+    octo a = OCTO(v, i), b = OCTO(v + EIGHT, i);
 
     for (int j = 0; j < i; j++) {
-        quad x = QUAD(v, j), y = QUAD(w, j);
+        a -= row[j] * OCTO(v, j);
+        b -= row[j] * OCTO(v + EIGHT, j);
+    }
+    OCTO(v, i) = a * (1 / row[i]);
+    OCTO(v + EIGHT, i) = b * (1 / row[i]);
+}
+
+/* The end of rows i..i+3 for eight lanes: what each of them waits for. */
+SIMD_BODY void solve_corner(const float *l, size_t stride, int i, const octo *s, float *v)
+{
+    const float *r0 = l + (size_t)i * stride + i, *r1 = r0 + stride, *r2 = r1 + stride,
+                *r3 = r2 + stride;
+    octo a = s[0] * (1 / r0[0]), b = (s[1] - r1[0] * a) * (1 / r1[1]);
+    octo c = (s[2] - r2[0] * a - r2[1] * b) * (1 / r2[2]);
+
+    OCTO(v, i) = a;
+    OCTO(v, i + 1) = b;
+    OCTO(v, i + 2) = c;
+    OCTO(v, i + 3) = (s[3] - r3[0] * a - r3[1] * b - r3[2] * c) * (1 / r3[3]);
+}
+
+/* Rows i..i+3: they share the reading of the rows before. */
+SIMD_BODY void solve_four(const float *l, size_t stride, int i, float *v)
+{
+    const float *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
+                *r3 = r2 + stride;
+    float *w = v + EIGHT;
+    octo s[4] = { OCTO(v, i), OCTO(v, i + 1), OCTO(v, i + 2), OCTO(v, i + 3) };
+    octo t[4] = { OCTO(w, i), OCTO(w, i + 1), OCTO(w, i + 2), OCTO(w, i + 3) };
+
+    for (int j = 0; j < i; j++) {
+        octo x = OCTO(v, j), y = OCTO(w, j);
         s[0] -= r0[j] * x;
         t[0] -= r0[j] * y;
         s[1] -= r1[j] * x;
@@ -142,32 +155,18 @@ SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
 }
 
 /* Solves rows from..to-1 of L v = k in place. */
-SIMD_BODY void solve_body(const double *l, size_t stride, int from, int to, double *v)
+SIMD_BODY void solve_body(const float *l, size_t stride, int from, int to, float *v)
 {
     int i = from;
 
-    for (; i + FOUR <= to; i += FOUR) {
-        for (int c = 0; c < GP_LANES; c += 8)
-            solve_four(l, stride, i, v + c);
-    }
-    for (; i < to; i++) {
-        for (int c = 0; c < GP_LANES; c += 4)
-            solve_row(l + (size_t)i * stride, i, v + c);
-    }
+    for (; i + FOUR <= to; i += FOUR)
+        solve_four(l, stride, i, v);
+    for (; i < to; i++)
+        solve_row(l + (size_t)i * stride, i, v);
 }
 
-SIMD_KERNEL_STATIC(solve, (const double *l, size_t stride, int from, int to, double *v),
+SIMD_KERNEL_STATIC(solve, (const float *l, size_t stride, int from, int to, float *v),
                    (l, stride, from, to, v))
-
-SIMD_BODY void take_away_body(const double *restrict v, int from, int to, double *restrict rest)
-{
-    for (int i = from; i < to; i++)
-        for (int c = 0; c < GP_LANES; c++)
-            rest[c] -= v[i * GP_LANES + c] * v[i * GP_LANES + c];
-}
-
-SIMD_KERNEL_STATIC(take_away, (const double *v, int from, int to, double *rest),
-                   (v, from, to, rest))
 
 /* log(x) of a normal positive number, to about 1e-9, without a branch. */
 SIMD_BODY double quick_log(double x)
@@ -208,32 +207,33 @@ SIMD_BODY double quick_log_ei(double mean, double sd)
  * deviation, s^2 / sqrt(s^2 + noise) (Picheny, Ginsbourger, Richet and Caplin, Technometrics 2013: the
  * expected quantile improvement, equations 10-13, of the quantile 1/2). So a place far from all trials
  * is worth less the more noise there is. */
-SIMD_BODY void improve_body(const struct gp_model *m, const double *restrict v,
-                            const double *restrict rest, double best, double noise,
+SIMD_BODY void improve_body(const struct gp_model *m, const float *v, double best, double noise,
                             double *restrict score)
 {
-    double means[GP_LANES] = { 0 }, least = JITTER * m->kernel.signal;
+    float means[GP_LANES], squares[GP_LANES];
+    double least = JITTER * m->kernel.signal;
 
-    for (int c = 0; c < GP_LANES; c += 8) {
-        quad a = { 0 }, b = { 0 };
-        for (int i = 0; i < m->n_targets; i++) {
-            a += m->alpha[i] * QUAD(v + c, i);
-            b += m->alpha[i] * QUAD(v + c + 4, i);
-        }
-        memcpy(means + c, &a, sizeof a);
-        memcpy(means + c + 4, &b, sizeof b);
+    for (int c = 0; c < GP_LANES; c += EIGHT) {
+        octo mean = { 0 }, square = { 0 };
+        for (int i = 0; i < m->n_targets; i++)
+            mean += (float)m->alpha[i] * OCTO(v + c, i);
+        for (int i = 0; i < m->n_rows; i++)
+            square += OCTO(v + c, i) * OCTO(v + c, i);
+        memcpy(means + c, &mean, sizeof mean);
+        memcpy(squares + c, &square, sizeof square);
     }
     for (int c = 0; c < GP_LANES; c++) {
-        double variance = rest[c] > least ? rest[c] : least;
+        double rest = m->kernel.signal - (double)squares[c];
+        double variance = rest > least ? rest : least;
         double sd = variance / sqrt(variance + noise);
-        score[c] = quick_log_ei(means[c] - best, sd);
+        score[c] = quick_log_ei((double)means[c] - best, sd);
     }
 }
 
 SIMD_KERNEL_STATIC(improve,
-                   (const struct gp_model *m, const double *v, const double *rest, double best,
-                    double noise, double *score),
-                   (m, v, rest, best, noise, score))
+                   (const struct gp_model *m, const float *v, double best, double noise,
+                    double *score),
+                   (m, v, best, noise, score))
 
 void gp_block_cut(struct gp_block *b, int n)
 {
@@ -246,13 +246,10 @@ void gp_block_score(struct gp_block *b, const struct gp_model *m, const struct g
 
     if (b->rows < m->n_rows) {
         covary(&m->points, &m->kernel, b->x, b->rows, m->n_rows, b->v);
-        solve(m->chol, stride, b->rows, m->n_rows, b->v);
+        solve(m->single, stride, b->rows, m->n_rows, b->v);
         b->rows = m->n_rows;
     }
-    for (int c = 0; c < GP_LANES; c++)
-        b->rest[c] = m->kernel.signal;
-    take_away(b->v, 0, b->rows, b->rest);
-    improve(m, b->v, b->rest, aim->best, aim->is_noisy ? m->kernel.noise : 0, b->score);
+    improve(m, b->v, aim->best, aim->is_noisy ? m->kernel.noise : 0, b->score);
     for (int c = 0; c < GP_LANES; c++)
         b->score[c] = b->hash[c] ? b->score[c] : -INFINITY;
 }

@@ -96,8 +96,10 @@ static void scale_down(struct ranked *r, int n)
     if (low > top)
         top = low = 0;
     (void)frexp(MAX(fabs(top), fabs(low)), &e);
+    double half = ldexp(1, -e / 2),
+           rest = ldexp(1, -(e - e / 2)); /* 2^-e may be no normal number */
     for (int i = 0; i < n; i++)
-        r[i].target = ldexp(MIN(top, MAX(low, r[i].value)), -e);
+        r[i].target = MIN(top, MAX(low, r[i].value)) * half * rest;
 }
 
 /* The targets of the first n, which are sorted: the distance from the median, in units of the mean
@@ -114,11 +116,15 @@ static void warp(struct ranked *r, int n)
         spread += (r[i].target - middle) / half;
     if (spread <= 0) /* half of the values are equal and best: use the distance of the worst */
         spread = MAX(middle - r[n - 1].target, 0x1p-1000);
+    double *far = mem_array(2 * (size_t)n, sizeof *far), *logs = far + n;
     for (int i = 0; i < n; i++) {
-        double t = (r[i].target - middle) / spread;
-        double far = t < -1 ? search_log(-t) : 0;
-        r[i].target = t < -1 ? -1 - far / (1 + far / 4) : t;
+        r[i].target = (r[i].target - middle) / spread;
+        far[i] = MAX(1, -r[i].target);
     }
+    search_log_each(far, logs, n);
+    for (int i = 0; i < n; i++)
+        r[i].target = r[i].target < -1 ? -1 - logs[i] / (1 + logs[i] / 4) : r[i].target;
+    mem_free(far);
 }
 
 static void standardise(struct ranked *r, int n)

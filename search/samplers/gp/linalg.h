@@ -8,10 +8,17 @@
 #define SEARCH_SAMPLERS_GP_LINALG_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+/* Eight numbers side by side, in one vector register where the processor has it (base/simd.h). */
+typedef float la_octo __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t la_octo_mask __attribute__((vector_size(32), aligned(4), may_alias));
+#define LA_OCTO(x) (*(const la_octo *)(x))
 
 /* Room for n numbers that starts at a cache line, in `room`, which is what must be freed: vectors that
  * cross lines take twice as long to load. */
 double *la_array(size_t n, double **room);
+float *la_floats(size_t n, float **room);
 
 double la_dot(const double *a, const double *b, int n);
 
@@ -23,13 +30,25 @@ void la_cholesky_row(double *l, int stride, int i, double floor);
 void la_solve_lower(const double *l, int stride, int from, int n, double *v);
 /* Solves L' v = b in place. */
 void la_solve_lower_transposed(const double *l, int stride, int n, double *v);
-/* The other way round, and several times as fast, for a matrix that is factored once and inverted: A =
- * U' U, where only the upper triangle is read or written, n is a multiple of 8 (fill up with rows of the
- * unit matrix), and what stands below the diagonal in its block of eight is lost. */
-void la_upper_factor(double *u, int stride, int n, double floor);        /* in place */
-void la_upper_solve(const double *u, int stride, int n, double *v);      /* U' v = b in place */
-void la_upper_solve_back(const double *u, int stride, int n, double *v); /* U v = b in place */
-/* inverse = A^-1, its upper triangle. m is scratch of n x stride numbers. */
-void la_upper_inverse(const double *u, int stride, int n, double *m, double *inverse);
+/* linalg_upper.c: the other way round, in single precision and many times as fast, for a matrix that is
+ * factored once and inverted: A = U' U by blocks of 8 x 8, row-major and one after the other. n is the
+ * number of blocks in a row; fill up with rows of the unit matrix. Of a symmetric or upper matrix there
+ * are the blocks (i, j), j >= i, row by row, of a lower one the blocks (i, j), j <= i. */
+enum { LA_BLOCK = 64 };
+static inline size_t la_upper_at(int n, int i, int j)
+{
+    return (size_t)(i * n - i * (i - 1) / 2 + (j - i)) * LA_BLOCK;
+}
+static inline size_t la_lower_at(int i, int j)
+{
+    return (size_t)(i * (i + 1) / 2 + j) * LA_BLOCK;
+}
+/* In place. Left of the diagonal there are zeros afterwards. */
+void la_upper_factor(float *u, int n, float floor);
+void la_upper_solve(const float *u, int n, float *v); /* U' v = b in place */
+/* m = U'^-1, a lower matrix, and inverse = A^-1. */
+void la_upper_inverse(const float *u, int n, float *m, float *inverse);
+/* out = m' v; after la_upper_solve out is A^-1 b. */
+void la_transposed_times(const float *m, int n, const float *v, float *out);
 
 #endif

@@ -52,16 +52,38 @@ static void borders(const struct param *p, int cells, double *at)
                                                   : (double)c / cells;
 }
 
+/* Another dimension with the same cells and with tables at the level; or NULL. */
+static const struct parzen_dim *like(const struct parzen_axes *a, const struct parzen_dim *dim,
+                                     int level)
+{
+    for (int j = 0; j < a->n; j++) {
+        const struct parzen_dim *other = &a->dims[j];
+        if (other->kind == PARZEN_CELLS && other->cells == dim->cells && other->masses[level] &&
+            memcmp(other->borders, dim->borders, ((size_t)dim->cells + 1) * sizeof *dim->borders) ==
+                0)
+            return other;
+    }
+    return NULL;
+}
+
 /* Makes the tables of a dimension at a level: what a normal around the centre cell has in each
  * cell. */
-static void masses_make(struct parzen_dim *dim, int level)
+static void masses_make(const struct parzen_axes *a, struct parzen_dim *dim, int level)
 {
     int cells = dim->cells;
     size_t n = (size_t)cells * (size_t)cells;
     double *masses = mem_array(n, sizeof *masses), *shares = mem_array(n, sizeof *shares);
     double width = width_of(level);
     const double *at = dim->borders;
+    const struct parzen_dim *made = like(a, dim, level);
 
+    dim->masses[level] = masses;
+    dim->shares[level] = shares;
+    if (made) {
+        memcpy(masses, made->masses[level], n * sizeof *masses);
+        memcpy(shares, made->shares[level], n * sizeof *shares);
+        return;
+    }
     for (int c = 0; c < cells; c++) {
         double mid = (at[c] + at[c + 1]) / 2, below = normal_cdf(-mid / width);
         double whole = normal_cdf((1 - mid) / width) - below;
@@ -73,8 +95,6 @@ static void masses_make(struct parzen_dim *dim, int level)
             below = above;
         }
     }
-    dim->masses[level] = masses;
-    dim->shares[level] = shares;
 }
 
 static void cells_init(struct parzen_axes *a, struct parzen_dim *dim)
@@ -308,7 +328,7 @@ void parzen_build(struct parzen *p, double prior, double width, double spread)
         } else if (dim->kind == PARZEN_LINE) {
             build_line(p, j, first);
         } else if (!dim->masses[level]) {
-            masses_make(dim, level);
+            masses_make(p->axes, dim, level);
         }
     }
     p->n_built = p->n;
@@ -377,6 +397,7 @@ void parzen_logs(struct parzen *p, const double *places, int n, double *out)
 {
     size_t d = (size_t)p->axes->n;
     double *x = p->axes->batch, sum[PARZEN_BATCH] = { 0 };
+    double prior[PARZEN_BATCH], density[PARZEN_BATCH];
     double top[PARZEN_BATCH] = { 0 }; /* the prior's logarithm */
     bool *is_used = p->axes->is_used;
 
@@ -392,7 +413,13 @@ void parzen_logs(struct parzen *p, const double *places, int n, double *out)
     fill_logs(p, x, is_used, top);
     parzen_sum_exp(p->logs, p->weights, p->n, top, sum);
     for (int c = 0; c < n; c++)
-        out[c] = top[c] + search_log((sum[c] + p->prior * search_exp(-top[c])) / p->total);
+        prior[c] = -MIN(top[c], 700); /* a prior of e^-700 is nothing */
+    search_exp_each(prior, density, n);
+    for (int c = 0; c < n; c++)
+        density[c] = (sum[c] + p->prior * density[c]) / p->total;
+    search_log_each(density, out, n);
+    for (int c = 0; c < n; c++)
+        out[c] += top[c];
 }
 
 /* ---- draws ---- */
