@@ -56,14 +56,13 @@ double rng_unit(struct rng *r)
  * values that would make some results more likely than others. */
 uint32_t rng_below(struct rng *r, uint32_t n)
 {
-    uint64_t m = 0;
-    uint32_t reject = 0;
-
     CHECK(n >= 1);
-    reject = (0u - n) % n;
-    do
-        m = (uint64_t)rng_u32(r) * n;
-    while ((uint32_t)m < reject);
+    uint64_t m = (uint64_t)rng_u32(r) * n;
+    if ((uint32_t)m < n) { /* what is rejected is below n, and to know how much takes a division */
+        uint32_t reject = (0u - n) % n;
+        while ((uint32_t)m < reject)
+            m = (uint64_t)rng_u32(r) * n;
+    }
     return (uint32_t)(m >> 32);
 }
 

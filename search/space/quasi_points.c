@@ -75,7 +75,9 @@ void quasi_points_init(struct quasi_points *w, const struct space *space,
 {
     size_t n = (size_t)space->n;
 
-    *w = (struct quasi_points){ .space = space, .ops = ops, .size = space_search_size(space) };
+    *w = (struct quasi_points){
+        .space = space, .ops = ops, .size = space_search_size(space), .seed = seed
+    };
     w->dim = mem_array(n, sizeof *w->dim);
     for (int i = 0; i < space->n; i++) {
         w->dim[i] = is_searched(&space->params[i]) ? dim_for(w, i) : -1;
@@ -83,7 +85,6 @@ void quasi_points_init(struct quasi_points *w, const struct space *space,
     }
     w->unit = mem_array((size_t)w->dims, sizeof *w->unit);
     w->point = mem_array(n, sizeof *w->point);
-    w->sequence = ops->make(w->dims, seed);
     hash_set_init(&w->seen);
     if (w->size < 0x1p53) {
         uint64_t size = (uint64_t)w->size;
@@ -112,6 +113,8 @@ static void element_to_point(struct quasi_points *w, double *point)
 {
     const struct space *s = w->space;
 
+    if (!w->sequence)
+        w->sequence = w->ops->make(w->dims, w->seed);
     w->ops->at(w->sequence, w->used++, w->unit);
     for (int i = 0; i < s->n; i++) {
         if (!space_is_active(s, point, i))

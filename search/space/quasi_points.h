@@ -18,7 +18,8 @@
 struct quasi_points {
     const struct space *space; /* borrowed */
     const struct sequence_ops *ops;
-    struct sequence *sequence;
+    struct sequence *sequence; /* made at the first element: it takes longer than a suggestion */
+    uint64_t seed;
     struct hash_set seen;
     uint64_t used; /* elements of the sequence */
     int *dim;      /* of each parameter, -1 = not searched */

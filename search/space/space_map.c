@@ -21,6 +21,15 @@ static double clamp(double v, double lo, double hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
+/* floor(v), without the call that it is on a processor of which nothing is known. */
+static inline double floor_of(double v)
+{
+    if (!(fabs(v) < 0x1p52))
+        return floor(v);
+    double whole = (double)(int64_t)v;
+    return whole > v ? whole - 1 : whole;
+}
+
 /* The nearest number with 15 digits, so that 0.1 + 2 * 0.1 becomes 0.3. */
 static double decimal(double v)
 {
@@ -45,8 +54,8 @@ static inline double size_of(const struct param *p)
     if (is_continuous(p))
         return INFINITY;
     if (p->kind == PARAM_INT)
-        return floor((p->hi - p->lo) / (p->step > 0 ? p->step : 1) + 0.5) + 1;
-    return p->step > 0 ? floor((p->hi - p->lo) / p->step + 0.5) + 1 : 1;
+        return floor_of((p->hi - p->lo) / (p->step > 0 ? p->step : 1) + 0.5) + 1;
+    return p->step > 0 ? floor_of((p->hi - p->lo) / p->step + 0.5) + 1 : 1;
 }
 
 double param_size(const struct param *p)
@@ -75,14 +84,19 @@ double param_value(const struct param *p, double cell)
     return p->lo;
 }
 
+static inline double cell_of(const struct param *p, double v, double size)
+{
+    double step = p->step > 0 ? p->step : 1;
+
+    if (p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL)
+        return clamp(floor_of(v + 0.5), 0, size - 1);
+    return clamp(floor_of((v - p->lo) / step + 0.5), 0, size - 1);
+}
+
 double param_cell(const struct param *p, double v)
 {
     CHECK(!is_continuous(p));
-    double size = size_of(p), step = p->step > 0 ? p->step : 1;
-
-    if (p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL)
-        return clamp(floor(v + 0.5), 0, size - 1);
-    return clamp(floor((v - p->lo) / step + 0.5), 0, size - 1);
+    return cell_of(p, v, size_of(p));
 }
 
 bool param_is_legal(const struct param *p, double v)
@@ -105,7 +119,7 @@ static double int_log_from_unit(const struct param *p, double u)
 {
     double at = p->log_lo + u * (p->log_hi - p->log_lo);
 
-    return clamp(floor(search_exp(at) + 0.5), p->lo, p->hi);
+    return clamp(floor_of(search_exp(at) + 0.5), p->lo, p->hi);
 }
 
 static double int_log_to_unit(const struct param *p, double v)
@@ -123,7 +137,7 @@ double param_from_unit(const struct param *p, double u)
     if (p->kind == PARAM_INT && p->is_log)
         return int_log_from_unit(p, u);
     if (!is_continuous(p))
-        return param_value(p, clamp(floor(u * size), 0, size - 1));
+        return param_value(p, clamp(floor_of(u * size), 0, size - 1));
     if (!p->is_log)
         return clamp(p->lo + u * (p->hi - p->lo), p->lo, p->hi);
     return clamp(search_exp(p->log_lo + u * (p->log_hi - p->log_lo)), p->lo, p->hi);
@@ -136,7 +150,8 @@ double param_to_unit(const struct param *p, double v)
     if (p->kind == PARAM_INT && p->is_log) {
         u = int_log_to_unit(p, clamp(v, p->lo, p->hi));
     } else if (!is_continuous(p)) {
-        u = (param_cell(p, v) + 0.5) / size_of(p);
+        double size = size_of(p);
+        u = (cell_of(p, v, size) + 0.5) / size;
     } else if (!p->is_log) {
         u = (v - p->lo) / (p->hi - p->lo);
     } else {

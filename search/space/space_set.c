@@ -140,6 +140,9 @@ static uint64_t bits_of(double v)
  * our 0.1 + 2 * 0.1 are equal. Values of a continuous one are the same if their bits are. */
 static uint64_t identity(const struct param *p, double v)
 {
+    if ((p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL) && v >= 0 &&
+        v <= p->n_choices - 1)
+        return bits_of((double)(int)(v + 0.5)); /* the cell, without two calls */
     return isinf(param_size(p)) ? bits_of(v) : bits_of(param_cell(p, v));
 }
 

@@ -124,10 +124,13 @@ SIMD_BODY void block_distances(const struct gp_points *p, const struct gp_kernel
 
     for (int k = 0; k < p->d; k++, x += s->cap) {
         la_octo y = LA_OCTO(x + j), weight = (la_octo){ 0 } + (float)g->weight[k];
+#pragma GCC unroll 8
         for (int r = 0; r < EIGHT; r++)
             distances_add(&y, x[i + r], p->is_choice[k], &weight, &r2[r]);
     }
-    memcpy(out, r2, sizeof r2);
+#pragma GCC unroll 8
+    for (int r = 0; r < EIGHT; r++)
+        *(la_octo *)(out + r * EIGHT) = r2[r];
 }
 
 /* Rows and columns beyond the points are those of the unit matrix. Left of the diagonal and on it
@@ -200,6 +203,7 @@ SIMD_BODY void block_traces(const struct gp_points *p, const struct gp_scratch *
 
     for (int k = 0; k < p->d; k++, x += s->cap) {
         la_octo y = LA_OCTO(x + j), sum = column[k];
+#pragma GCC unroll 8
         for (int r = 0; r < EIGHT; r++)
             distances_add(&y, x[i + r], p->is_choice[k], &w[r], &sum);
         column[k] = sum;
@@ -217,6 +221,7 @@ SIMD_BODY void traces_of_body(const struct gp_points *p, struct gp_scratch *s, l
         for (int j = i; j < blocks; j++) {
             size_t at = la_upper_at(blocks, i, j);
             la_octo b = LA_OCTO(s->beta + (size_t)j * EIGHT);
+#pragma GCC unroll 8
             for (int r = 0; r < EIGHT; r++, at += EIGHT)
                 w[r] = (s->beta[i * EIGHT + r] * b - LA_OCTO(s->inverse + at)) *
                        LA_OCTO(s->slope + at);

@@ -213,15 +213,23 @@ SIMD_BODY void improve_body(const struct gp_model *m, const float *v, double bes
     float means[GP_LANES], squares[GP_LANES];
     double least = JITTER * m->kernel.signal;
 
-    for (int c = 0; c < GP_LANES; c += EIGHT) {
-        octo mean = { 0 }, square = { 0 };
-        for (int i = 0; i < m->n_targets; i++)
-            mean += (float)m->alpha[i] * OCTO(v + c, i);
-        for (int i = 0; i < m->n_rows; i++)
-            square += OCTO(v + c, i) * OCTO(v + c, i);
-        memcpy(means + c, &mean, sizeof mean);
-        memcpy(squares + c, &square, sizeof square);
+    octo mean[2] = { 0 }, square[2] = { 0 };
+    int i = 0;
+
+    for (; i < m->n_targets; i++) {
+        octo a = OCTO(v, i), b = OCTO(v + EIGHT, i);
+        float alpha = (float)m->alpha[i];
+        mean[0] += alpha * a;
+        mean[1] += alpha * b;
+        square[0] += a * a;
+        square[1] += b * b;
     }
+    for (; i < m->n_rows; i++) {
+        square[0] += OCTO(v, i) * OCTO(v, i);
+        square[1] += OCTO(v + EIGHT, i) * OCTO(v + EIGHT, i);
+    }
+    memcpy(means, mean, sizeof means);
+    memcpy(squares, square, sizeof squares);
     for (int c = 0; c < GP_LANES; c++) {
         double rest = m->kernel.signal - (double)squares[c];
         double variance = rest > least ? rest : least;

@@ -113,7 +113,8 @@ static void warp(struct ranked *r, int n)
     middle = 0.5 * (r[(n - 1) / 2].target + r[n / 2].target);
     int half = (n + 1) / 2;
     for (int i = 0; i < half; i++)
-        spread += (r[i].target - middle) / half;
+        spread += r[i].target - middle;
+    spread /= half;
     if (spread <= 0) /* half of the values are equal and best: use the distance of the worst */
         spread = MAX(middle - r[n - 1].target, 0x1p-1000);
     double *far = mem_array(2 * (size_t)n, sizeof *far), *logs = far + n;
@@ -132,11 +133,13 @@ static void standardise(struct ranked *r, int n)
     double mean = 0, square = 0;
 
     for (int i = 0; i < n; i++)
-        mean += r[i].target / n;
+        mean += r[i].target;
+    mean /= n;
     for (int i = 0; i < n; i++)
-        square += (r[i].target - mean) * (r[i].target - mean) / n;
+        square += (r[i].target - mean) * (r[i].target - mean);
+    double scale = square > 0 ? sqrt(n / square) : 0;
     for (int i = 0; i < n; i++)
-        r[i].target = square > 0 ? (r[i].target - mean) / sqrt(square) : 0;
+        r[i].target = (r[i].target - mean) * scale;
 }
 
 /* All trials of which something is known, best first. With results at one level alone the history
