@@ -121,7 +121,7 @@ ok "another word is refused with the right one" sh -c "'$ASSAY' submit other.yam
 met() { grep -c 'ranks.met' "$1" 2>/dev/null; }
 
 ok "another service" service lost
-spec gang "devices: 2" 400 | sed 's/trials: 4/trials: 2/' >slow.yaml
+spec gang "devices: 2" 1600 | sed 's/trials: 4/trials: 2/' >slow.yaml
 ok "takes a longer study" submit slow.yaml
 for _ in $(seq 200); do [ "$(met lost.agent.one.log)" -ge 1 ] && break; sleep 0.05; done
 sleep 0.4
@@ -135,7 +135,7 @@ sleep 0.5
 agent lost one
 ok "with another in its place the study completes" completes gang
 outcome gang lost
-spec threads "ranks: 2" 400 | sed 's/trials: 4/trials: 2/' >threads.yaml
+spec threads "ranks: 2" 1600 | sed 's/trials: 4/trials: 2/' >threads.yaml
 ok "and so does the same with threads" submit threads.yaml
 ok "in the end" completes threads
 outcome threads straight
