@@ -72,6 +72,16 @@ BITS_INLINE int bit_of(const uint64_t *bits, int at)
     return word * 64 + (int)__builtin_ctzll(_pdep_u64(1ull << at, bits[word]));
 }
 
+/* The cut between the bin with rows number `at` and the next one, in the middle of those without rows. */
+BITS_INLINE struct cuts_best cut_behind(const uint64_t *bits, int at, int col, double score)
+{
+    return (struct cuts_best){ .score = score,
+                               .col = col,
+                               .bin = (bit_of(bits, at) + bit_of(bits, at + 1)) / 2,
+                               .missing_left = false,
+                               .is_better = true };
+}
+
 /* Places past the last bin that holds rows have nothing to the left and are no cuts. Returns
  * the least near value. */
 BITS_INLINE float held_near(const struct held *h, const struct cuts_node *node, float *near)
@@ -117,11 +127,7 @@ SIMD_BITS void cuts_bytes(uint16_t *hist, int n_bins, const struct cuts_node *no
     }
     if (top_at < 0)
         return;
-    *best = (struct cuts_best){ .score = top,
-                                .col = col,
-                                .bin = (bit_of(h.bits, top_at) + bit_of(h.bits, top_at + 1)) / 2,
-                                .missing_left = false,
-                                .is_better = true };
+    *best = cut_behind(h.bits, top_at, col, top);
 }
 
 /* ---- several classes ---- */
@@ -272,11 +278,7 @@ SIMD_BITS void cuts_bytes_many(uint8_t *hist, int n_bins, const int32_t *total, 
     }
     if (top_at < 0)
         return;
-    *best = (struct cuts_best){ .score = top,
-                                .col = col,
-                                .bin = (bit_of(h.bits, top_at) + bit_of(h.bits, top_at + 1)) / 2,
-                                .missing_left = false,
-                                .is_better = true };
+    *best = cut_behind(h.bits, top_at, col, top);
 }
 
 #else

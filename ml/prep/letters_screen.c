@@ -32,7 +32,7 @@ struct sample {
     double sum[BUCKETS], count[BUCKETS];
 };
 
-/* The letter n-grams of all words of a text, as buckets. */
+/* The letter n-grams of the first word of a text that has some, as buckets. */
 static int buckets_of(const char *text, uint32_t out[WORDS_MOST_GRAMS])
 {
     size_t n = strlen(text), at = 0;

@@ -44,6 +44,11 @@ bool step_is_wordy(const struct frame_col *c, int64_t rows)
     return many * 2 > n;
 }
 
+bool step_has_levels(const struct prep *p, const struct prep_step *s)
+{
+    return s->n_sources == 1 && p->sources[s->source[0]].type == FRAME_CATEGORICAL;
+}
+
 void step_list_sep(const char *note, char sep[WORDS_SEP_BYTES])
 {
     const char *at = strstr(note, "\"sep\":\"");

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "ml/prep/figures_screen.h"
 #include "ml/prep/step.h"
+#include "ml/prep/step_column.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -178,11 +179,6 @@ static int load(struct prep_step *s, struct view *in, struct err *err)
     return 0;
 }
 
-static bool has_levels(const struct prep *p, const struct prep_step *s)
-{
-    return s->n_sources == 1 && p->sources[s->source[0]].type == FRAME_CATEGORICAL;
-}
-
 const struct step_ops step_figures = {
     .word = "figures",
     .fit = fit,
@@ -193,5 +189,5 @@ const struct step_ops step_figures = {
     .values = values,
     .save = save,
     .load = load,
-    .suits = has_levels,
+    .suits = step_has_levels,
 };

@@ -265,11 +265,6 @@ static int load(struct prep_step *s, struct view *in, struct err *err)
     return 0;
 }
 
-static bool has_levels(const struct prep *p, const struct prep_step *s)
-{
-    return s->n_sources == 1 && p->sources[s->source[0]].type == FRAME_CATEGORICAL;
-}
-
 const struct step_ops step_parts = {
     .word = "parts",
     .is_by_fold = true,
@@ -281,5 +276,5 @@ const struct step_ops step_parts = {
     .values = values,
     .save = save,
     .load = load,
-    .suits = has_levels,
+    .suits = step_has_levels,
 };

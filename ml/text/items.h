@@ -1,5 +1,5 @@
 /* items.h - a list in a cell as numbers: how many items it has, how often it has each frequent
- * item, and how many others. Called by ml/prep/step_list.c. */
+ * item, and how many others. Called by ml/prep/step_items.c. */
 #ifndef ML_TEXT_ITEMS_H
 #define ML_TEXT_ITEMS_H
 

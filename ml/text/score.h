@@ -6,7 +6,7 @@
  * count as those that they stand for, and whether pairs of
  * words and letter n-grams are taken. A text that tells nothing in this test has no score. A target of n classes has
  * one score for each class, at most SCORE_MOST_OUTPUTS of them, those with the most rows. Numbers
- * are scored in units of their spread around their mean. Called by ml/prep/step_text.c. */
+ * are scored in units of their spread around their mean. Called by ml/prep/step_words.c. */
 #ifndef ML_TEXT_SCORE_H
 #define ML_TEXT_SCORE_H
 

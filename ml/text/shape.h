@@ -1,5 +1,5 @@
 /* shape.h - length and shape of a text, and the counts of a list. Called by
- * ml/prep/step_text.c. */
+ * ml/prep/step_text.c, step_column.c and letters_screen.c. */
 #ifndef ML_TEXT_SHAPE_H
 #define ML_TEXT_SHAPE_H
 
