@@ -299,7 +299,8 @@ __global__ void net_keep_kernel(struct net_view v)
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
          v.marks[slot] && i < 3 * v.stride; i += stride)
-        v.kept[first + i] = v.state[first + i];
+        if (i % v.stride < v.lanes[slot].size) /* what lies behind a lane's parameters was never set */
+            v.kept[first + i] = v.state[first + i];
 }
 
 extern "C" int cuda_net_keep(struct ml_ctx *c, const struct net_view *v, struct err *err)
