@@ -151,7 +151,7 @@ __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
     int step = (int)(gridDim.x * (blockDim.x / 32));
 
     for (int o = (int)(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32); o < n; o += step) {
-        struct boost_pick *to = &v.picks[(int64_t)t * v.out_cap + o], p = *to;
+        struct boost_pick *to = &v.picks[(int64_t)t * v.out_cap + o], p = { 0 };
         unsigned *digits = v.digits + ((int64_t)t * v.out_cap + o) * DIGITS + lane * LANE_DIGITS;
         unsigned counts[LANE_DIGITS], own = 0, all;
         for (int i = 0; i < LANE_DIGITS; i++) {
@@ -160,8 +160,10 @@ __global__ void choose_kernel(struct boost_view v, int pass, int of_lane)
             digits[i] = 0;
         }
         int64_t below = count_below(own, &all);
-        if (pass == 0)
+        if (pass == 0) /* nothing was stored yet */
             pick_start(&p, all, alpha);
+        else
+            p = *to;
         /* all lanes have read the pick */
         __syncwarp(ALL);
         if (p.n == 0 && lane == 0)
