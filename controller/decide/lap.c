@@ -1,6 +1,5 @@
-/* lap.c - which paused trial goes on when the time is nearly over (lap.h). What it will take is known
- * from what it took, by the family's formula of its levels, in which the speed of the machine cancels.
- * The scheduler is not told: to it the trial waits, and then has ended. */
+/* lap.c - which paused trial goes on when the time is nearly over (lap.h). The scheduler is not told:
+ * to it the trial waits, and then has ended. */
 #include "controller/decide/lap.h"
 
 #include "controller/decide/budget.h"
@@ -46,7 +45,7 @@ static bool is_before(const struct study *st, const struct trial_mem *a, const s
                                 : study_gain(st, a->score) > study_gain(st, b->score);
 }
 
-static int64_t best_paused(const struct study *st, int family)
+int64_t lap_best_paused(const struct study *st, int family)
 {
     int64_t best = 0;
 
@@ -58,10 +57,23 @@ static int64_t best_paused(const struct study *st, int family)
     return best;
 }
 
+double lap_need_ms(struct study *st, int64_t number, struct err *err)
+{
+    const struct trial_mem *t = trial_mem(st, number);
+    struct config c;
+
+    if (trial_config(st, number, &c, err) < 0)
+        return (double)NAN;
+    if (!c.family)
+        return INFINITY;
+    double done = (double)propose_cost(st, &c, 0, t->level),
+           more = (double)propose_cost(st, &c, t->level, t->max_level);
+    return (double)t->work_us / 1000 * more / fmax(done, 1);
+}
+
 int lap_wanted(struct study *st, int64_t *number, struct err *err)
 {
     int64_t left = budget_left(st) - budget_reserve(st);
-    struct config c;
 
     if (!st->spec.budget_time_ms || st->count[TS_PAUSED] == 0 || st->spec.is_own ||
         left * LAST_PART > st->spec.budget_time_ms)
@@ -69,14 +81,11 @@ int lap_wanted(struct study *st, int64_t *number, struct err *err)
     int family = leader_of(st);
     if (!family || st->families[family]->has_partial_levels)
         return 0;
-    *number = best_paused(st, family);
+    *number = lap_best_paused(st, family);
     if (!*number)
         return 0;
-    if (trial_config(st, *number, &c, err) < 0)
+    double need_ms = lap_need_ms(st, *number, err);
+    if (isnan(need_ms))
         return -1;
-    const struct trial_mem *t = trial_mem(st, *number);
-    double done = (double)propose_cost(st, &c, 0, t->level),
-           more = (double)propose_cost(st, &c, t->level, t->max_level);
-    double need_ms = (double)t->work_us / 1000 * more / fmax(done, 1);
-    return c.family && (double)left * 4 >= need_ms * LEAST && (double)left * 4 <= need_ms * MOST;
+    return (double)left * 4 >= need_ms * LEAST && (double)left * 4 <= need_ms * MOST;
 }

@@ -15,5 +15,10 @@
 
 /* Whether a paused trial should go on to its top now: 1 and its number, 0, or -1. Live studies only. */
 int lap_wanted(struct study *st, int64_t *number, struct err *err);
+/* The paused trial of this family that is highest on its ladder, the best of them; 0 = none. */
+int64_t lap_best_paused(const struct study *st, int family);
+/* What it takes to the top of its ladder, in ms: from what it took, by its family's formula of the
+ * levels, in which the speed of the machine cancels. NaN = an error. */
+double lap_need_ms(struct study *st, int64_t number, struct err *err);
 
 #endif

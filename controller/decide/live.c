@@ -19,6 +19,7 @@
 #include "controller/decide/propose.h"
 #include "controller/decide/share.h"
 #include "controller/decide/stage.h"
+#include "controller/decide/variety.h"
 #include "controller/problem/ladder.h"
 #include "controller/state/lease.h"
 #include "controller/state/runner.h"
@@ -120,15 +121,18 @@ static int resume_one(struct study *st, bool idle, struct actions *out, struct e
     return 1;
 }
 
-/* The best paused trial goes to its top, because the time is nearly over. */
+/* A paused trial goes to its top: one that an ensemble needs, or the best, because the time is nearly
+ * over. */
 static int lap_one(struct study *st, struct actions *out, struct err *err)
 {
     int64_t number = 0;
-    int rc = lap_wanted(st, &number, err);
+    int rc = variety_wanted(st, &number, err);
+    const char *why = rc == 1 ? "variety" : "last lap";
 
+    rc = rc == 0 ? lap_wanted(st, &number, err) : rc;
     if (rc != 1)
         return rc;
-    log_info("study.lap study=%" PRId64 " number=%" PRId64, st->row.id, number);
+    log_info("study.lap study=%" PRId64 " number=%" PRId64 " why=\"%s\"", st->row.id, number, why);
     action_add(out, ACT_RUN_TO, number)->to = trial_mem(st, number)->max_level;
     return 1;
 }

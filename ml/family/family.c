@@ -135,6 +135,8 @@ void family_suit(const struct family *f, const struct family_shape *s, const cha
         if (p.lo > f->params[i].lo || p.hi < f->params[i].hi)
             params[i] = fmin(fmax(params[i], p.lo), p.hi);
     }
+    if (f->suit && s)
+        f->suit(s, params);
 }
 
 int family_choice_count(const struct family_param *p)

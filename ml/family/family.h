@@ -146,6 +146,9 @@ struct family {
     /* So many rows of the portfolio run whole at once where the time allows, the default among them: a
      * search should have them beside each other. 0 = the scheduler decides about all but the default. */
     int whole_rows;
+    /* The parameter of two choices by which two of its models differ most, so that an ensemble wants one
+     * of each (controller/decide/variety.h); 0 = none. */
+    int differs_by;
     const struct family_param *params;
     int n_params;
     /* levels of its own ladder, at least 1 */
@@ -173,6 +176,9 @@ struct family {
      * own lo, hi and def. s: NULL while no table is known. NULL = never. */
     void (*searched)(int i, const struct family_shape *s, const char *metric,
                      struct family_range *io);
+    /* Makes a row of the portfolio one that suits the table, where ranges do not say enough; called by
+     * family_suit after these. NULL = nothing. */
+    void (*suit)(const struct family_shape *s, double *params);
     /* The choices of parameter *other, as bits, with which parameter i has an effect; 0 = always. The
      * other one comes first. NULL = all have an effect always. */
     uint64_t (*only_with)(int i, int *other);
@@ -225,8 +231,8 @@ void family_defaults(const struct family *f, double *params);
 /* Parameter i with the range and the default that suit a table and a metric: see family.searched. */
 struct family_param family_param_for(const struct family *f, int i, const struct family_shape *s,
                                      const char *metric);
-/* Moves each value of a configuration that the table or the metric narrowed into its new range.
- * What they say nothing about stays as it is. */
+/* Moves each value of a configuration that the table or the metric narrowed into its new range, and
+ * calls family.suit. What they say nothing about stays as it is. */
 void family_suit(const struct family *f, const struct family_shape *s, const char *metric,
                  double *params);
 int family_choice_count(const struct family_param *p);

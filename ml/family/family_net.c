@@ -167,15 +167,54 @@ static double batch_for(const struct family_shape *s)
     return s->rows < 20000 ? 64 : s->rows < 80000 ? 128 : 256;
 }
 
-/* Milliseconds of an epoch of one fold of the default network, with one parameter changed. */
-static double epoch_ms(const struct family_shape *s, int param, double value)
+/* What a search begins with. Eight narrow members are the best of few rows, where there is time for many
+ * epochs. Where there is time for few, because rows are many or the time is short, fewer and wider ones
+ * reach further in the same time: log loss of letter .186 with eight members, .102 with two, RMSE of
+ * diamonds 673 and 551. With several classes four are the best even then (docs/DECISIONS.md, Networks on
+ * tables). */
+struct net_start {
+    double width, members, rate, decay, dropout;
+};
+static const struct net_start net_many = { 64, 8, 0.05, 0.05, 0.15 },
+                              net_some = { 96, 4, 0.04, 0.03, 0.1 },
+                              net_few = { 128, 2, 0.04, 0.03, 0.1 };
+
+static double epoch_ms_of(const struct family_shape *s, const struct net_start *net, int param,
+                          double value)
 {
     double params[MLP_PARAMS];
 
     memcpy(params, mlp_first[0], sizeof params);
+    params[MLP_WIDTH] = net->width;
+    params[MLP_MEMBERS] = net->members;
     params[MLP_BATCH] = batch_for(s);
     params[param] = value;
     return epochs_cost(s, params, 1) / 1000;
+}
+
+static double epochs_by_rows(const struct family_shape *s)
+{
+    return floor(64 * sqrt(8000.0 / (double)MAX(s->rows, 1)) + 0.5);
+}
+
+static const struct net_start *start_for(const struct family_shape *s)
+{
+    enum { FEW = 24, SOME = 40 };
+    double epochs = epochs_by_rows(s);
+
+    if (s->encoded > WIDE)
+        return &net_many; /* mlp_searched knows better */
+    if (s->fold_ms > 0)
+        epochs = fmin(epochs, s->fold_ms / epoch_ms_of(s, &net_many, MLP_BATCH, batch_for(s)));
+    if (epochs < FEW)
+        return &net_few;
+    return epochs < SOME || s->outputs > 1 ? &net_some : &net_many;
+}
+
+/* Milliseconds of an epoch of one fold of the default network, with one parameter changed. */
+static double epoch_ms(const struct family_shape *s, int param, double value)
+{
+    return epoch_ms_of(s, start_for(s), param, value);
 }
 
 /* Large tables need fewer epochs, because each has more steps. So do short searches: the schedule of
@@ -183,7 +222,7 @@ static double epoch_ms(const struct family_shape *s, int param, double value)
  * cut before its rate has fallen. */
 static double epochs_for(const struct family_shape *s)
 {
-    double by_rows = floor(64 * sqrt(8000.0 / (double)MAX(s->rows, 1)) + 0.5);
+    double by_rows = epochs_by_rows(s);
     double most = fmin(s->encoded > WIDE ? 15 : 64, by_rows);
 
     if (s->encoded > WIDE)
@@ -220,6 +259,29 @@ static double widest(const struct family_shape *s, double hi, double def)
     return hi;
 }
 
+static void start_searched(int i, const struct net_start *net, struct family_range *io)
+{
+    switch (i) {
+    case MLP_WIDTH:
+        io->def = net->width;
+        break;
+    case MLP_MEMBERS:
+        io->def = net->members;
+        break;
+    case MLP_LEARNING_RATE:
+        io->def = net->rate;
+        break;
+    case MLP_DECAY:
+        io->def = net->decay;
+        break;
+    case MLP_DROPOUT:
+        io->def = net->dropout;
+        break;
+    default:
+        break;
+    }
+}
+
 /* Tables of very many columns, as images are, get one wide network that reads the columns as they
  * are: waves would make four inputs of each, and members share only what comes after the inputs. */
 static void mlp_searched(int i, const struct family_shape *s, const char *metric,
@@ -232,6 +294,8 @@ static void mlp_searched(int i, const struct family_shape *s, const char *metric
         io->lo = io->hi = io->def = epochs_for(s);
     if (s && i == MLP_BATCH)
         io->def = batch_for(s);
+    if (s && !is_wide)
+        start_searched(i, start_for(s), io);
     if (s && !is_wide && i == MLP_EMBEDDING && !has_pieces(s))
         io->hi = 1;
     if (s && !is_wide && i == MLP_WIDTH)
@@ -248,6 +312,22 @@ static void mlp_searched(int i, const struct family_shape *s, const char *metric
         *io = (struct family_range){ 64, 512, 256 };
     else if (i == MLP_DROPOUT)
         io->def = 0.2;
+}
+
+/* Rows of the portfolio with the network that a search begins with take the table's. */
+static void mlp_suit(const struct family_shape *s, double *params)
+{
+    const struct net_start *net = start_for(s);
+
+    if (params[MLP_BATCH] == mlp_first[0][MLP_BATCH])
+        params[MLP_BATCH] = batch_for(s);
+    if (s->encoded > WIDE || params[MLP_WIDTH] != net_many.width ||
+        params[MLP_MEMBERS] != net_many.members || params[MLP_LAYERS] != mlp_first[0][MLP_LAYERS])
+        return;
+    params[MLP_WIDTH] = net->width;
+    params[MLP_MEMBERS] = net->members;
+    params[MLP_LEARNING_RATE] = net->rate;
+    params[MLP_DROPOUT] = net->dropout;
 }
 
 static uint64_t mlp_only_with(int i, int *other)
@@ -292,6 +372,7 @@ const struct family family_mlp = {
     .plan = mlp_plan,
     .choose = mlp_choose,
     .searched = mlp_searched,
+    .suit = mlp_suit,
     .only_with = mlp_only_with,
     .choice_tasks = mlp_choice_tasks,
     .portfolio = mlp_portfolio,

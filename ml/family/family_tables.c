@@ -430,6 +430,7 @@ const struct family family_boost = {
     .n_params = BOOST_PARAMS,
     .levels = 3,
     .rounds = BOOST_ROUNDS,
+    .differs_by = BOOST_RANDOM,
     .takes_rows = true,
     .adds_folds = 2,
     .level_help = boost_levels,
