@@ -382,6 +382,14 @@ void boost_grow_room(struct boost_work *wk, int leaves)
     wk->nodes_cap = need;
 }
 
+/* The packed sum of the tree's rows. Without sampling these are all that have a word but 0
+ * (tree_rows in boost_round.c), so the words are added in the order in which they lie. */
+static int64_t rows_total(const struct boost_work *wk, const struct boost_lane *l)
+{
+    return l->p.row_sample < 1.0 ? hist_total(wk->q, wk->rows, wk->n_rows)
+                                 : hist_total_all(wk->q, l->rows);
+}
+
 void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_t tree_seed)
 {
     int leaves = boost_grow_leaves(l);
@@ -396,7 +404,7 @@ void boost_grow_start(struct boost_work *wk, const struct boost_lane *l, uint64_
         wk->free_slots[wk->n_free++] = i;
     wk->n_nodes = wk->n_heap = 0;
     wk->n_leaves = 1;
-    node_add(wk, 0, (int32_t)wk->n_rows, 0, hist_total(wk->q, wk->rows, wk->n_rows), 1);
+    node_add(wk, 0, (int32_t)wk->n_rows, 0, rows_total(wk, l), 1);
     if (leaves > 1 && wk->n_cols > 0 && node_may_split(l, &wk->nodes[0]) &&
         hist_h(wk->nodes[0].total) > 0) {
         if (wk->nodes[0].n >= BOOST_POOL_ROWS)

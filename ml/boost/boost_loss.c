@@ -383,7 +383,7 @@ double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, 
                        int64_t n)
 {
     double value, weight;
-    int64_t g = 0, h = 0;
+    int64_t sums[2];
 
     if (l->loss == BOOST_ABSOLUTE || l->loss == BOOST_QUANTILE) {
         value = residual_quantile(wk, l, l->alpha, rows, n, &weight);
@@ -393,13 +393,13 @@ double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, 
         value = residual_huber(wk, l, rows, n, &weight);
         return leaf_refit(value, weight, l->p.l1, l->p.l2);
     }
-    for (int64_t i = 0; i < n; i++) {
-        g += leaf_units(wk->g[rows[i]], wk->g_scale);
-        h += leaf_units(wk->h[rows[i]], wk->h_scale);
-    }
+    const struct grad_out in = {
+        .g = wk->g, .h = wk->h, .g_scale = (float)wk->g_scale, .h_scale = (float)wk->h_scale
+    };
+    grad_leaf(&in, rows, n, sums);
     if (l->loss == BOOST_POISSON)
-        return leaf_poisson(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
-    return leaf_step(g, h, wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
+        return leaf_poisson(sums[0], sums[1], wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
+    return leaf_step(sums[0], sums[1], wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
 }
 
 /* ---- predictions ---- */

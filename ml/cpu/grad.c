@@ -5,6 +5,7 @@
 
 #include "ml/cpu/simd.h"
 #include "ml/math/grad_math.h"
+#include "ml/math/tree_math.h" /* leaf_units */
 
 /* Rows of a softmax at a time: their maxima and sums (2 KiB) stay in the first-level cache. */
 enum { BLOCK = 256 };
@@ -183,3 +184,20 @@ SIMD_BODY void grad_size_body(const float *g, int64_t n, double *largest, double
 }
 SIMD_KERNEL(grad_size, (const float *g, int64_t n, double *largest, double *sum),
             (g, n, largest, sum))
+
+SIMD_BODY void grad_leaf_body(const struct grad_out *in, const int32_t *rows, int64_t n,
+                              int64_t *sums)
+{
+    const float *g = in->g, *h = in->h;
+    double g_scale = (double)in->g_scale, h_scale = (double)in->h_scale;
+    int64_t a = 0, b = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        a += leaf_units(g[rows[i]], g_scale);
+        b += leaf_units(h[rows[i]], h_scale);
+    }
+    sums[0] = a;
+    sums[1] = b;
+}
+SIMD_KERNEL(grad_leaf, (const struct grad_out *in, const int32_t *rows, int64_t n, int64_t *sums),
+            (in, rows, n, sums))

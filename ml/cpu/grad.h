@@ -48,5 +48,7 @@ void grad_quantise(int64_t n, const struct grad_out *out);
 /* The largest |g| and the sum of |g|. Blocks of GRAD_SIZE_ROWS rows in turn; within a block eight
  * sums of the rows with i % 8 = 0, 1 ... 7, added in order. */
 void grad_size(const float *g, int64_t n, double *largest, double *sum);
+/* The sums of g and h of some rows in leaf_units, to sums[0] and sums[1]. */
+void grad_leaf(const struct grad_out *in, const int32_t *rows, int64_t n, int64_t *sums);
 
 #endif

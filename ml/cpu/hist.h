@@ -42,5 +42,7 @@ void hist_clear(int64_t *hist, const int *n_bins, int n_cols);
 void hist_subtract(int64_t *from, const int64_t *what, const int *n_bins, int n_cols);
 /* The packed sum over the rows: what the histogram of any column adds up to. */
 int64_t hist_total(const uint32_t *q, const int32_t *rows, int64_t n);
+/* The same for rows 0..n-1. */
+int64_t hist_total_all(const uint32_t *q, int64_t n);
 
 #endif

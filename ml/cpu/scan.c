@@ -82,9 +82,16 @@ static int scan_sums(const struct scan_node *nd, const int64_t *sums, const uint
 enum { WIDE_BINS = 32 };
 
 #ifdef SIMD_WIDE
+/* Running sums at the n bins that hold rows, and which bins these are. */
+struct sums_wide {
+    int64_t sum[256];
+    uint8_t bin[256];
+    int n;
+};
+
 /* Eight bins at a time: running sums within the vector in three doubling steps, then the empty bins
  * are pressed out. What is written past the end stays within 256 entries. */
-SIMD_WIDE static int sums_used_wide(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
+SIMD_WIDE static void sums_used_wide(const int64_t *hist, int end, struct sums_wide *out)
 {
     __m512i zero = _mm512_setzero_si512(), seven = _mm512_set1_epi64(7), before = zero;
     __m512i first = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
@@ -101,13 +108,111 @@ SIMD_WIDE static int sums_used_wide(const int64_t *hist, int end, int64_t *sums,
         sum = _mm512_add_epi64(sum, _mm512_alignr_epi64(sum, zero, 4));
         sum = _mm512_add_epi64(sum, before);
         before = _mm512_permutexvar_epi64(seven, sum);
-        _mm512_storeu_si512(sums + n, _mm512_maskz_compress_epi64(used, sum));
+        _mm512_storeu_si512(out->sum + n, _mm512_maskz_compress_epi64(used, sum));
         __m512i at = _mm512_add_epi64(first, _mm512_set1_epi64(b));
         __m128i bytes = _mm512_cvtepi64_epi8(_mm512_maskz_compress_epi64(used, at));
-        _mm_storel_epi64((__m128i *)(void *)(bin + n), bytes);
+        _mm_storel_epi64((__m128i *)(void *)(out->bin + n), bytes);
         n += __builtin_popcount(used);
     }
-    return n;
+    out->n = n;
+}
+
+/* What the scores of a node's pairs are computed from, in every lane. */
+struct lanes {
+    __m512d gt, ht, l1, minus_l1, l2, min_h;
+    bool is_shrunk;
+};
+
+SIMD_WIDE static inline struct lanes lanes_of(const struct scan_node *nd)
+{
+    return (struct lanes){ _mm512_set1_pd(hist_g(nd->total)),
+                           _mm512_set1_pd((double)(int32_t)hist_h(nd->total)),
+                           _mm512_set1_pd(nd->l1),
+                           _mm512_set1_pd(-nd->l1),
+                           _mm512_set1_pd(nd->l2),
+                           _mm512_set1_pd(nd->min_h),
+                           nd->l1 > 0.0 };
+}
+
+SIMD_WIDE static inline __m512d shrunk_wide(const struct lanes *c, __m512d g)
+{
+    __m512d up = _mm512_maskz_sub_pd(_mm512_cmp_pd_mask(g, c->l1, _CMP_GT_OQ), g, c->l1);
+    __m512d down = _mm512_maskz_add_pd(_mm512_cmp_pd_mask(g, c->minus_l1, _CMP_LT_OQ), g, c->l1);
+
+    return _mm512_add_pd(up, down);
+}
+
+/* The numerators and denominators of eight scores, by the operations of scan_scores; takes pairs
+ * that are not allowed out of *in. Without l1, T(g) is g. */
+SIMD_WIDE static inline void scores_eight(const struct lanes *c, __m512i sum, __mmask8 *in,
+                                          __m512d *top, __m512d *under)
+{
+    __m512d gl = _mm512_cvtepi64_pd(_mm512_srai_epi64(sum, 32));
+    __m512d hl = _mm512_cvtepi64_pd(_mm512_and_si512(sum, _mm512_set1_epi64(0x7fffffff)));
+    __m512d gr = _mm512_sub_pd(c->gt, gl), hr = _mm512_sub_pd(c->ht, hl);
+
+    if (c->is_shrunk) {
+        gl = shrunk_wide(c, gl);
+        gr = shrunk_wide(c, gr);
+    }
+    __m512d a = _mm512_add_pd(hl, c->l2), b = _mm512_add_pd(hr, c->l2);
+    *top = _mm512_add_pd(_mm512_mul_pd(_mm512_mul_pd(gl, gl), b),
+                         _mm512_mul_pd(_mm512_mul_pd(gr, gr), a));
+    *under = _mm512_mul_pd(a, b);
+    *in = _mm512_mask_cmp_pd_mask(*in, hl, c->min_h, _CMP_GE_OQ);
+    *in = _mm512_mask_cmp_pd_mask(*in, hr, c->min_h, _CMP_GE_OQ);
+}
+
+/* Scores all places with `missing` added to the left side and takes the first with the best score,
+ * if it beats *best. Dividing eight pairs takes longer than all else, so scores are first taken
+ * with a reciprocal of 14 bits; only places near the largest are divided, and none where that one
+ * is below *best by more. */
+SIMD_WIDE static int take_wide(const struct scan_node *nd, const struct sums_wide *s,
+                               int64_t missing, int add, struct scan_best *best)
+{
+    const double near = 0x1p-12;
+    struct lanes c = lanes_of(nd);
+    __m512d rough[32], none = _mm512_set1_pd(-1.0), most = none, top, under;
+    __m512i more = _mm512_set1_epi64(missing);
+    int at = -1;
+
+    for (int k = 0; k < s->n; k += 8) {
+        __mmask8 in = (__mmask8)(s->n - k < 8 ? (1 << (s->n - k)) - 1 : 255);
+        __m512i sum = _mm512_add_epi64(_mm512_loadu_si512(s->sum + k), more);
+        scores_eight(&c, sum, &in, &top, &under);
+        rough[k / 8] = _mm512_mask_mul_pd(none, in, top, _mm512_rcp14_pd(under));
+        most = _mm512_max_pd(most, rough[k / 8]);
+    }
+    double largest = _mm512_reduce_max_pd(most), score = best->score;
+    if (largest * (1.0 + near) <= score)
+        return 0;
+    __m512d least = _mm512_set1_pd(largest * (1.0 - near));
+    for (int k = 0; k < s->n; k += 8) {
+        __mmask8 in = _mm512_cmp_pd_mask(rough[k / 8], least, _CMP_GE_OQ);
+        double exact[8];
+        if (!in)
+            continue;
+        __m512i sum = _mm512_add_epi64(_mm512_loadu_si512(s->sum + k), more);
+        scores_eight(&c, sum, &in, &top, &under);
+        _mm512_storeu_pd(exact, _mm512_mask_div_pd(none, in, top, under));
+        for (int j = 0; j < 8; j++) {
+            at = exact[j] > score ? k + j : at;
+            score = exact[j] > score ? exact[j] : score;
+        }
+    }
+    return at >= 0 ? take_numeric(best, score, s->bin[at], add, s->sum[at] + missing) : 0;
+}
+
+static int numeric_wide(const struct scan_node *nd, const int64_t *hist, int end, int64_t missing,
+                        struct scan_best *best)
+{
+    struct sums_wide s;
+
+    sums_used_wide(hist, end, &s);
+    int better = take_wide(nd, &s, 0, 0, best);
+    if (better && !missing)
+        best->add = scan_is_left_heavy(nd, best->left);
+    return missing ? better | take_wide(nd, &s, missing, 1, best) : better;
 }
 #endif
 
@@ -118,10 +223,6 @@ static int sums_used(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
     int64_t sum = 0;
     int n = 0;
 
-#ifdef SIMD_WIDE
-    if (end >= WIDE_BINS && simd_level() == SIMD_AVX512)
-        return sums_used_wide(hist, end, sums, bin);
-#endif
     for (int b = 0; b < end; b++) {
         sum += hist[b];
         sums[n] = sum;
@@ -139,11 +240,16 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
 {
     int64_t sums[256], missing = hist[HIST_MISSING];
     uint8_t bin[256];
-    int better, n;
+    int better, n, end;
 
     /* An empty bin cuts where the one before it does, and a cut below all bins is the mirror image
      * of one above all: neither is scored. */
-    n = sums_used(hist, missing ? n_bins : n_bins - 1, sums, bin);
+    end = missing ? n_bins : n_bins - 1;
+#ifdef SIMD_WIDE
+    if (end >= WIDE_BINS && simd_level() == SIMD_AVX512)
+        return numeric_wide(nd, hist, end, missing, best);
+#endif
+    n = sums_used(hist, end, sums, bin);
     if (n == 0)
         return 0;
     better = scan_sums(nd, sums, bin, n, 0, best);

@@ -108,10 +108,31 @@ struct wide_tree {
 /* The most leaves whose values fit the four registers of values_add_wide. */
 enum { TABLE_LEAVES = 64 };
 
+/* Turns a square of 8 x 8 bits: bit j of byte i becomes bit i of byte j (Warren, Hacker's Delight,
+ * 7-3). */
+static uint64_t turned(uint64_t x)
+{
+    uint64_t t = (x ^ x >> 7) & 0x00aa00aa00aa00aaull;
+
+    x ^= t ^ t << 7;
+    t = (x ^ x >> 14) & 0x0000cccc0000ccccull;
+    x ^= t ^ t << 14;
+    t = (x ^ x >> 28) & 0x00000000f0f0f0f0ull;
+    return x ^ t ^ t << 28;
+}
+
 static void bits_init(struct wide_split *s, const uint64_t *set)
 {
-    for (int v = 0; v < 256; v++)
-        s->bits[v >> 7][v & 15] |= (uint8_t)((set[v >> 6] >> (v & 63) & 1) << (v >> 4 & 7));
+    for (int part = 0; part < 4; part++) {
+        uint64_t rows = 0;
+        for (int h = 0; h < 8; h++) {
+            int v = (part / 2) * 128 + h * 16 + (part % 2) * 8;
+            rows |= (set[v >> 6] >> (v & 63) & 255) << 8 * h;
+        }
+        rows = turned(rows);
+        for (int low = 0; low < 8; low++)
+            s->bits[part / 2][(part % 2) * 8 + low] = (uint8_t)(rows >> 8 * low);
+    }
 }
 
 /* Numbers the leaves from left to right and lists the splits. Children have larger numbers than

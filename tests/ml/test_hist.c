@@ -164,6 +164,7 @@ static void no_rows_and_no_columns_add_nothing(void **state)
     hist_add(&h, cols, 0, 0, hist);
     assert_memory_equal(hist, zero, sizeof hist);
     assert_int_equal(hist_total(t.q, t.rows, 0), 0);
+    assert_int_equal(hist_total_all(t.q, 0), 0);
     free(t.bins);
 }
 
@@ -185,6 +186,7 @@ static void used_rows_are_those_with_a_word(void **state)
         out[n] = -7;
         simd_force((enum simd_level)(trial % ((int)simd_best() + 1)));
         int64_t got = hist_rows_used(q, n, out);
+        assert_int_equal(hist_total_all(q, n), hist_total(q, out, got));
         for (int i = 0; i < n; i++) {
             if (q[i] != 0) {
                 assert_true(want < got);

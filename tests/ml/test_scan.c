@@ -94,10 +94,33 @@ static void a_score_that_is_only_reached_changes_nothing(void **state)
     }
 }
 
+/* Of another column's best score, which may lie just below this one's, at it, or above it. */
+static void only_a_higher_score_is_taken(void **state)
+{
+    const double steps[] = { -1e-3, -1e-6, -1e-15, 0, 1e-15, 1e-6, 1e-3 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        struct column c = column_new(seed);
+        struct scan_best want = { .score = -1 };
+        if (!scan_numeric(&c.node, c.hist, c.n_bins, &want))
+            continue;
+        for (size_t i = 0; i < 7 * (1 + (size_t)simd_best()); i++) {
+            struct scan_best got = { .score = want.score * (1 + steps[i % 7]), .bin = -7 };
+            int is_better = want.score > got.score;
+            simd_force((enum simd_level)(i / 7));
+            assert_int_equal(scan_numeric(&c.node, c.hist, c.n_bins, &got), is_better);
+            assert_int_equal(got.bin, is_better ? want.bin : -7);
+        }
+        simd_force(simd_best());
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numeric_splits_are_those_of_a_plain_loop),
+        cmocka_unit_test(only_a_higher_score_is_taken),
         cmocka_unit_test(a_score_that_is_only_reached_changes_nothing),
     };
 
