@@ -32,10 +32,41 @@ static int cut_small(const int64_t *count, int64_t n, int64_t rest, int max_bins
     return n_bins;
 }
 
+/* prep_cut where values of at least big_from rows fill a bin each, `big` of them; rest: the rows of
+ * all others. */
+static int cut_large(const int64_t *count, int64_t n, int64_t big_from, int64_t big, int64_t rest,
+                     int max_bins, int64_t *last)
+{
+    /* bins for the values that do not fill one */
+    int64_t bins_left = max_bins - big, fill = 0;
+    int n_bins = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        /* rest + fill rows are to be shared out to bins_left bins. A bin is full at its share;
+         * before a value that fills a bin alone it is full at half of its share. */
+        int64_t open = MAX(bins_left, 1), share = (rest + fill + open - 1) / open;
+        for (; i + 1 < n && MAX(count[i], count[i + 1]) < big_from && fill + count[i] < share;
+             i++) {
+            fill += count[i];
+            rest -= count[i];
+        }
+        bool is_big = count[i] >= big_from, next_big = i + 1 < n && count[i + 1] >= big_from;
+        fill += count[i];
+        rest -= is_big ? 0 : count[i];
+        bool is_full =
+            is_big || fill * open >= rest + fill || (next_big && fill * open * 2 >= rest + fill);
+        if (i + 1 < n && (!is_full || n_bins == max_bins - 1))
+            continue;
+        last[n_bins++] = i;
+        bins_left -= !is_big;
+        fill = 0;
+    }
+    return n_bins;
+}
+
 int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
 {
-    int64_t total = 0, most = 0, rest = 0, big = 0, fill = 0, bins_left, big_from;
-    int n_bins = 0;
+    int64_t total = 0, most = 0, rest = 0, big = 0;
 
     if (n <= max_bins) {
         for (int64_t i = 0; i < n; i++)
@@ -46,7 +77,7 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
         total += count[i];
         most = MAX(most, count[i]);
     }
-    big_from = (total + max_bins - 1) / max_bins;
+    int64_t big_from = (total + max_bins - 1) / max_bins;
     if (most < big_from)
         return cut_small(count, n, total, max_bins, last);
     for (int64_t i = 0; i < n; i++) {
@@ -54,24 +85,7 @@ int prep_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
         big += is_big;
         rest += is_big ? 0 : count[i];
     }
-    /* bins for the values that do not fill one */
-    bins_left = max_bins - big;
-    for (int64_t i = 0; i < n; i++) {
-        bool is_big = count[i] >= big_from, next_big = i + 1 < n && count[i + 1] >= big_from;
-        fill += count[i];
-        if (!is_big)
-            rest -= count[i];
-        /* rest + fill rows are to be shared out to bins_left bins. A bin is full at its share;
-         * before a value that fills a bin alone it is full at half of its share. */
-        bool is_full = is_big || fill * MAX(bins_left, 1) >= rest + fill ||
-                       (next_big && fill * MAX(bins_left, 1) * 2 >= rest + fill);
-        if (i + 1 < n && (!is_full || n_bins == max_bins - 1))
-            continue;
-        last[n_bins++] = i;
-        bins_left -= !is_big;
-        fill = 0;
-    }
-    return n_bins;
+    return cut_large(count, n, big_from, big, rest, max_bins, last);
 }
 
 /* Midway between the two, rounded to float, but never up to the larger one: a <= cut < b. */

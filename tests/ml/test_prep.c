@@ -181,6 +181,34 @@ static void many_values_share_bins_of_equal_weight(void **state)
     mem_free(y);
 }
 
+/* prep_cut, one value after another. */
+static int plain_cut(const int64_t *count, int64_t n, int max_bins, int64_t *last)
+{
+    int64_t total = 0, rest = 0, big = 0, fill = 0;
+    int n_bins = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        total += count[i];
+    int64_t big_from = (total + max_bins - 1) / max_bins;
+    for (int64_t i = 0; i < n; i++) {
+        big += count[i] >= big_from;
+        rest += count[i] >= big_from ? 0 : count[i];
+    }
+    for (int64_t i = 0, left = max_bins - big; i < n; i++) {
+        bool is_big = count[i] >= big_from, next_big = i + 1 < n && count[i + 1] >= big_from;
+        fill += count[i];
+        rest -= is_big ? 0 : count[i];
+        bool is_full = is_big || fill * MAX(left, 1) >= rest + fill ||
+                       (next_big && fill * MAX(left, 1) * 2 >= rest + fill);
+        if (n > max_bins && i + 1 < n && (!is_full || n_bins == max_bins - 1))
+            continue;
+        last[n_bins++] = i;
+        left -= !is_big;
+        fill = 0;
+    }
+    return n_bins;
+}
+
 static void cuts_share_counts_evenly_within_the_limit_of_bins(void **state)
 {
     const int64_t even[] = { 1, 1, 1, 1, 1, 1, 1, 1 }, heavy[] = { 1, 1, 100, 1, 1, 1, 1, 1 };
@@ -204,6 +232,9 @@ static void cuts_share_counts_evenly_within_the_limit_of_bins(void **state)
         for (int i = 0; i < n; i++)
             count[i] = 1 + (int64_t)floor(pow(rng_unit(&r), 8) * 10000);
         int bins = prep_cut(count, n, most, last);
+        int64_t plain[600];
+        assert_int_equal(plain_cut(count, n, most, plain), bins);
+        assert_memory_equal(plain, last, (size_t)bins * sizeof *last);
         assert_true(bins >= 1 && bins <= most && last[bins - 1] == n - 1);
         for (int b = 1; b < bins; b++)
             assert_true(last[b] > last[b - 1]);
