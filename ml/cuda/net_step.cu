@@ -299,7 +299,7 @@ __global__ void net_keep_kernel(struct net_view v)
 
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
          v.marks[slot] && i < 3 * v.stride; i += stride)
-        if (i % v.stride < v.lanes[slot].size) /* what lies behind a lane's parameters was never set */
+        if (i % v.stride < v.lanes[slot].size) /* what lies behind them was never set */
             v.kept[first + i] = v.state[first + i];
 }
 
