@@ -31,25 +31,10 @@ void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
     r->stream = stream;
 }
 
-uint32_t rng_u32(struct rng *r)
+void rng_refill(struct rng *r)
 {
-    if (r->left == 0) {
-        rng_at(r->seed, (uint32_t)r->stream, (uint32_t)(r->stream >> 32), r->pos++, r->out);
-        r->left = 4;
-    }
-    return r->out[4 - r->left--];
-}
-
-uint64_t rng_u64(struct rng *r)
-{
-    uint64_t lo = rng_u32(r);
-
-    return (uint64_t)rng_u32(r) << 32 | lo;
-}
-
-double rng_unit(struct rng *r)
-{
-    return (double)(rng_u64(r) >> 11) * 0x1p-53;
+    rng_block(r->seed, (uint32_t)r->stream, (uint32_t)(r->stream >> 32), r->pos++, r->out);
+    r->left = 4;
 }
 
 /* Lemire, "Fast random integer generation in an interval", 2019: multiply, and reject the few

@@ -64,9 +64,23 @@ struct rng {
     uint32_t left;
 };
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
-uint32_t rng_u32(struct rng *r);
-uint64_t rng_u64(struct rng *r);
-double rng_unit(struct rng *r);                /* in [0, 1), 53 bits */
+void rng_refill(struct rng *r); /* makes the next four numbers */
+static inline uint32_t rng_u32(struct rng *r)
+{
+    if (r->left == 0)
+        rng_refill(r);
+    return r->out[4 - r->left--];
+}
+static inline uint64_t rng_u64(struct rng *r)
+{
+    uint64_t lo = rng_u32(r);
+
+    return (uint64_t)rng_u32(r) << 32 | lo;
+}
+static inline double rng_unit(struct rng *r) /* in [0, 1), 53 bits */
+{
+    return (double)(rng_u64(r) >> 11) * 0x1p-53;
+}
 uint32_t rng_below(struct rng *r, uint32_t n); /* uniform in 0..n-1 without bias; n >= 1 */
 double rng_normal(struct rng *r);              /* standard normal; always uses one 64-bit draw */
 

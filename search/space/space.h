@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum param_kind { PARAM_FLOAT, PARAM_INT, PARAM_CATEGORICAL, PARAM_ORDINAL, PARAM_CONSTANT };
 /* What a parameter means for the cost of training.
@@ -89,6 +90,29 @@ void space_from_unit(const struct space *s, const double *unit, double *point);
 void space_to_unit(const struct space *s, const double *point, double *unit);
 /* A hash of the active values: equal points have equal hashes. */
 uint64_t space_hash(const struct space *s, const double *point);
+/* The same by parts: space_hash_next of space_identity, for each active parameter in order, from
+ * space_hash_first on. */
+double space_identity(const struct param *p, double v); /* of a discrete parameter the cell */
+static inline uint64_t space_hash_first(const struct space *s)
+{
+    return (uint64_t)s->n;
+}
+/* A permutation of 64 bits: the finaliser of splitmix64 (Steele, Lea and Flood, Fast Splittable
+ * Pseudorandom Number Generators, 2014). */
+static inline uint64_t space_scatter(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+static inline uint64_t space_hash_next(uint64_t hash, int i, double identity)
+{
+    uint64_t bits = 0;
+
+    identity = identity == 0 ? 0 : identity; /* -0 and 0 are the same, but have different bits */
+    memcpy(&bits, &identity, sizeof bits);
+    return space_scatter(space_scatter(hash + (uint64_t)i) ^ bits);
+}
 bool space_points_equal(const struct space *s, const double *a, const double *b);
 
 /* Number of distinct points, INFINITY if a float has no step. space_search_size counts a free axis

@@ -127,41 +127,23 @@ void space_at(const struct space *s, uint64_t rank, double *point)
 
 /* ---- identity ---- */
 
-static uint64_t bits_of(double v)
-{
-    uint64_t bits = 0;
-
-    v = v == 0 ? 0 : v; /* -0 and 0 are the same value, but have different bits */
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
 /* Two values of a discrete parameter are the same if they have the same cell, so a user's 0.3 and
  * our 0.1 + 2 * 0.1 are equal. Values of a continuous one are the same if their bits are. */
-static uint64_t identity(const struct param *p, double v)
+double space_identity(const struct param *p, double v)
 {
     if ((p->kind == PARAM_CATEGORICAL || p->kind == PARAM_ORDINAL) && v >= 0 &&
         v <= p->n_choices - 1)
-        return bits_of((double)(int)(v + 0.5)); /* the cell, without two calls */
-    return isinf(param_size(p)) ? bits_of(v) : bits_of(param_cell(p, v));
-}
-
-/* A permutation of 64 bits: the finaliser of splitmix64 (Steele, Lea and Flood, Fast Splittable
- * Pseudorandom Number Generators, 2014). */
-static uint64_t scatter(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
+        return (int)(v + 0.5); /* the cell, without two calls */
+    return isinf(param_size(p)) ? v : param_cell(p, v);
 }
 
 uint64_t space_hash(const struct space *s, const double *point)
 {
-    uint64_t h = (uint64_t)s->n;
+    uint64_t h = space_hash_first(s);
 
     for (int i = 0; i < s->n; i++) {
         if (space_is_active(s, point, i))
-            h = scatter(scatter(h + (uint64_t)i) ^ identity(&s->params[i], point[i]));
+            h = space_hash_next(h, i, space_identity(&s->params[i], point[i]));
     }
     return h;
 }
@@ -172,7 +154,7 @@ bool space_points_equal(const struct space *s, const double *a, const double *b)
         bool active = space_is_active(s, a, i);
         if (active != space_is_active(s, b, i))
             return false;
-        if (active && identity(&s->params[i], a[i]) != identity(&s->params[i], b[i]))
+        if (active && space_identity(&s->params[i], a[i]) != space_identity(&s->params[i], b[i]))
             return false;
     }
     return true;

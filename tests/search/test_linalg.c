@@ -43,7 +43,7 @@ static void factored(struct rng *r, int n, int rank, double ridge)
                 sum += b[i * STRIDE + k] * b[j * STRIDE + k];
             a[i * STRIDE + j] = l[i * STRIDE + j] = sum;
         }
-        la_cholesky_row(l, STRIDE, i, 1e-9);
+        la_cholesky_rows(l, STRIDE, i, i + 1, 1e-9);
     }
 }
 

@@ -112,7 +112,8 @@ static void the_mass_of_a_line_is_one(void **state)
 static double surprise(struct parzen *p, const struct space *s, struct rng *r)
 {
     size_t n = (size_t)space_search_size(s);
-    double point[MAX_P], place[MAX_P], chi = 0, cells = 0, rest_want = 0, rest_got = 0;
+    double point[MAX_P], place[MAX_P], at[MAX_P];
+    double chi = 0, cells = 0, rest_want = 0, rest_got = 0;
     uint64_t *hash = mem_array(n, sizeof *hash);
     double *got = mem_array(n, sizeof *got);
 
@@ -122,9 +123,12 @@ static double surprise(struct parzen *p, const struct space *s, struct rng *r)
     }
     for (int i = 0; i < DRAWS; i++) {
         size_t k = 0;
-        parzen_draw(p, r, r, point);
+        uint64_t drawn = parzen_draw(p, r, r, point, at);
         assert_int_equal(space_check(s, point, NULL), 0);
-        for (uint64_t h = space_hash(s, point); hash[k] != h; k++)
+        assert_true(drawn == space_hash(s, point));
+        parzen_place(p->axes, point, place);
+        assert_memory_equal(at, place, (size_t)p->axes->n * sizeof *at);
+        for (uint64_t h = drawn; hash[k] != h; k++)
             assert_true(k + 1 < n);
         got[k]++;
     }
@@ -177,7 +181,7 @@ static void draws_come_as_often_as_the_density_says(void **state)
 static void kernels_draw_near_themselves(void **state)
 {
     struct space *s = spaces_mixed();
-    double point[16], place[16], drawn[16];
+    double point[16], place[16], drawn[16], drawn_place[16];
     double near = 0, far = 0;
     struct parzen_axes a;
     struct parzen p;
@@ -193,8 +197,9 @@ static void kernels_draw_near_themselves(void **state)
         parzen_keep(&p, 0);
         parzen_add(&p, place, 1);
         parzen_build(&p, 0.2, 0.1, 0.2);
-        parzen_draw(&p, &r, &r, drawn);
+        uint64_t hash = parzen_draw(&p, &r, &r, drawn, drawn_place);
         assert_int_equal(space_check(s, drawn, NULL), 0);
+        assert_true(hash == space_hash(s, drawn));
         near += log_of(&p, place);
         spaces_point(s, &r, point);
         parzen_place(&a, point, place);

@@ -22,13 +22,15 @@
 
 /* A fit takes FIT_MAX trials, and FIT_FEW where it starts from far. FIT_EVERY: theta is fitted again
  * when the results have grown by this fraction, because a result more among a hundred hardly moves it,
- * and a fit costs as much as the choice of several points. FAILING: one trial in so many fails, or more.
+ * and a fit costs as much as the choice of several points; beyond SELDOM it starts from far at twice as
+ * many results. FAILING: one trial in so many fails, or more.
  * CAP is a multiple of 8. */
 enum {
     PENDING_MAX = 64,
     FIT_MAX = 96,
-    FIT_FEW = 48,
+    FIT_FEW = 32,
     FIT_EVERY = 6,
+    SELDOM = 48,
     LEAST_VALUES = 2,
     FAILING = 4,
     CAP = GP_TARGETS + PENDING_MAX + 4
@@ -64,8 +66,9 @@ struct gp_sampler {
     int modelled_rows[GP_TARGETS]; /* of the history: the model's points with targets */
     int by_trial[GP_TARGETS];      /* places in `train`, in order of trials */
     int64_t believed[PENDING_MAX];
-    double *seen;   /* scratch: a point from the history */
-    double *elites; /* GP_MAX_ELITES units that a pick starts from */
+    double *seen;                  /* scratch: a point from the history */
+    double *elites;                /* GP_MAX_ELITES units that a pick starts from */
+    int elite_rows[GP_MAX_ELITES]; /* of the history, that they are of; -1 = none */
     int by_mean[GP_MAX_ELITES +
                 1];         /* places in `train` with the highest means of the model; room */
     double best_told, best; /* the model's best mean over known trials; with those in flight too */
@@ -96,6 +99,8 @@ static struct sampler *gp_open(const struct space *space, const struct search_se
     g->seen = mem_array((size_t)space->n, sizeof *g->seen);
     g->elites = mem_array((size_t)space->n * GP_MAX_ELITES, sizeof *g->elites);
     g->n_start = MAX(8, MIN(code.d + 2, 20));
+    for (int i = 0; i < GP_MAX_ELITES; i++)
+        g->elite_rows[i] = -1;
     g->is_stale = true;
     return &g->base;
 }
@@ -185,7 +190,7 @@ static void fit(struct gp_sampler *g)
                         .steps = (int)MIN(12, MAX(1, FIT_WORK / each)) };
     double noise = gp_search(&f, starts_of(g, is_restart), g->theta, &g->scratch);
     if (is_restart) {
-        g->restart_at = t->n + (t->n > FIT_FEW ? t->n : t->n / 2) + 1;
+        g->restart_at = t->n + (t->n > SELDOM ? t->n : t->n / 2) + 1;
         g->noise = noise;
     }
     gp_points_fini(&all);
@@ -350,7 +355,10 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     aim(g, &p);
     for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++) {
         double *unit = g->elites + (size_t)i * (size_t)g->base.space->n;
-        history_unit(&g->history, g->train.rows[g->by_mean[i]], unit);
+        int row = g->train.rows[g->by_mean[i]];
+        if (g->elite_rows[i] != row)
+            history_unit(&g->history, row, unit);
+        g->elite_rows[i] = row;
         p.elites[p.n_elites++] = unit;
     }
     return gp_pick_point(&p, point);

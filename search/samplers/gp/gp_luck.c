@@ -5,11 +5,12 @@
 
 #include "base/base.h"
 #include "base/mem.h"
+#include "base/simd.h"
 
 #include <string.h>
 
 /* MOST: a search of a Gaussian process has hardly more trials (duo.c). */
-enum { MOST = 512, GROWTH = 64 };
+enum { MOST = 512, LEAST_ROOM = 64 };
 /* Trials that must have ended, and of these failed and not failed, before chance is believed. Where
  * nine tenths fail beyond a border, chance is ahead in some searches until then
  * (docs/measurements/2026-11-26.md). */
@@ -25,33 +26,38 @@ void gp_luck_fini(struct gp_luck *l)
     *l = (struct gp_luck){ 0 };
 }
 
-static double distance(const struct gp_code *code, const double *a, const double *b)
+/* Of end i from all before it: minus the squared distance as a share of the cube's diagonal, in units
+ * of twice FARTHEST. */
+SIMD_BODY void exponents_body(const struct gp_luck *l, int i, double *restrict far)
 {
-    double sum = 0;
-
-    for (int k = 0; k < code->d; k++) {
-        if (code->is_choice[k])
-            sum += a[k] != b[k] ? 0.25 : 0;
-        else
-            sum += (a[k] - b[k]) * (a[k] - b[k]);
+    for (int j = 0; j < i; j++)
+        far[j] = 0;
+    for (int k = 0; k < l->code->d; k++) {
+        const double *restrict x = l->x + (size_t)k * (size_t)l->room;
+        double at = x[i];
+        for (int j = 0; j < i && l->code->is_choice[k]; j++)
+            far[j] += at != x[j] ? 0.25 : 0;
+        for (int j = 0; j < i && !l->code->is_choice[k]; j++)
+            far[j] += (at - x[j]) * (at - x[j]);
     }
-    return sum / code->d;
+    for (int j = 0; j < i; j++)
+        far[j] = -(far[j] / l->code->d) / (2 * FARTHEST);
 }
+
+SIMD_KERNEL_STATIC(exponents, (const struct gp_luck *l, int i, double *far), (l, i, far))
 
 /* Adds how well the mean of the ends before end i and those of them near it foretold it. The weights
  * of the three distances are one exponential, as each is a fourth of the next. */
 static void foretell(struct gp_luck *l, int i)
 {
-    const double *x = l->x + (size_t)i * (size_t)l->code->d;
     double mean = (l->failed_foretold + 0.5) / (i + 1);
-    double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES], far[MOST] = { 0 }, near[MOST];
+    double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES], far[MOST], near[MOST];
 
     for (int s = 0; s < GP_LUCK_SCALES; s++) {
         weight[s] = MEAN_WEIGHT;
         failed[s] = MEAN_WEIGHT * mean;
     }
-    for (int j = 0; j < i; j++)
-        far[j] = -distance(l->code, x, l->x + (size_t)j * (size_t)l->code->d) / (2 * FARTHEST);
+    exponents(l, i, far);
     search_exp_each(far, near, i);
     for (int j = 0; j < i; j++) {
         double w = near[j];
@@ -69,17 +75,30 @@ static void foretell(struct gp_luck *l, int i)
     l->failed_foretold += l->has_failed[i];
 }
 
+/* Dimension k of end i is at x[k * room + i], so everything moves. */
+static void room_make(struct gp_luck *l, int d)
+{
+    int room = l->room ? 2 * l->room : LEAST_ROOM;
+    double *x = mem_array((size_t)room * (size_t)d, sizeof *x);
+
+    for (int k = 0; k < d && l->n > 0; k++)
+        memcpy(x + (size_t)k * (size_t)room, l->x + (size_t)k * (size_t)l->room,
+               (size_t)l->n * sizeof *x);
+    mem_free(l->x);
+    l->x = x;
+    l->has_failed = mem_resize(l->has_failed, (size_t)room * sizeof *l->has_failed);
+    l->room = room;
+}
+
 void gp_luck_add(struct gp_luck *l, const struct gp_code *code, const double *x, bool has_failed)
 {
     if (l->n == MOST || code->d == 0)
         return;
-    if (l->n % GROWTH == 0) {
-        size_t room = (size_t)l->n + GROWTH;
-        l->x = mem_resize(l->x, room * (size_t)code->d * sizeof *l->x);
-        l->has_failed = mem_resize(l->has_failed, room * sizeof *l->has_failed);
-    }
+    if (l->n == l->room)
+        room_make(l, code->d);
     l->code = code;
-    memcpy(l->x + (size_t)l->n * (size_t)code->d, x, (size_t)code->d * sizeof *x);
+    for (int k = 0; k < code->d; k++)
+        l->x[(size_t)k * (size_t)l->room + (size_t)l->n] = x[k];
     l->has_failed[l->n++] = has_failed;
     l->failed += has_failed;
 }

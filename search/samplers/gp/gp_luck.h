@@ -17,9 +17,9 @@ enum { GP_LUCK_SCALES = 3 };
 
 struct gp_luck {
     const struct gp_code *code; /* borrowed */
-    int n, failed;
+    int n, failed, room;
     int foretold, failed_foretold; /* so many of the ends are in the likelihoods below */
-    double *x;                     /* n x code->d, in the order in which the trials ended */
+    double *x;                     /* [dimension][room], in the order in which the trials ended */
     bool *has_failed;              /* n */
     double chance;                 /* log likelihood of one probability for all */
     double near[GP_LUCK_SCALES];

@@ -152,9 +152,13 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
         row[i] = signal; /* a believed value has no noise */
         if (i < n_targets)
             row[i] += m->kernel.noise * m->points.share[i];
-        la_cholesky_row(m->chol, cap, i, JITTER * signal);
+    }
+    la_cholesky_rows(m->chol, cap, m->n_rows, m->points.n, JITTER * signal);
+    for (int i = m->n_rows; i < m->points.n; i++) {
+        const double *row = m->chol + (size_t)i * (size_t)cap;
+        float *single = m->single + (size_t)i * (size_t)cap;
         for (int j = 0; j <= i; j++)
-            m->single[(size_t)i * (size_t)cap + (size_t)j] = (float)row[j];
+            single[j] = (float)row[j];
     }
     if (!is_told) {
         memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);

@@ -14,8 +14,9 @@
 
 /* TAG keeps these draws apart from others. ROUNDS: of a suggestion, one less for each FEWER points of
  * the model, as each result changes less and costs more; ROUNDS_FINE where a number has more than FINE
- * values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look around. TRIES:
- * draws for one candidate that is neither seen nor kept. */
+ * values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look around; where a
+ * round is enough, it has half as many candidates and LOOKING_HALF. TRIES: draws for one candidate that
+ * is neither seen nor kept. */
 enum {
     TAG = 0x6e1,
     LEADERS = 4,
@@ -24,7 +25,9 @@ enum {
     ROUNDS_FINE = 12,
     FINE = 256,
     LOOKING = 5,
-    TRIES = 3
+    LOOKING_HALF = 3,
+    TRIES = 3,
+    MARKS = 16
 };
 
 void gp_pool_init(struct gp_pool *p, const struct gp_code *code, int cap)
@@ -37,6 +40,7 @@ void gp_pool_init(struct gp_pool *p, const struct gp_code *code, int cap)
     gp_block_init(&p->fresh, code->d, n, cap);
     p->unit = mem_array((size_t)n * 2 + 1, sizeof *p->unit);
     p->point = p->unit + n;
+    gp_cells_init(&p->cells, code);
 }
 
 void gp_pool_fini(struct gp_pool *p)
@@ -44,6 +48,7 @@ void gp_pool_fini(struct gp_pool *p)
     for (int b = 0; b < GP_BLOCKS; b++)
         gp_block_fini(&p->kept[b]);
     gp_block_fini(&p->fresh);
+    gp_cells_fini(&p->cells);
     mem_free(p->unit);
     *p = (struct gp_pool){ 0 };
 }
@@ -62,6 +67,8 @@ struct maker {
     struct gp_pool *pool;
     struct rng rng;
     double sizes[GP_MAX_DIMS]; /* number of values of each dimension */
+    bool is_fine;              /* one of them has many */
+    uint64_t marks[MARKS];     /* a bit for each candidate that is or was here */
 };
 
 /* About standard normal: three uniform draws of 21 bits. */
@@ -124,32 +131,38 @@ static bool is_held(const struct gp_block *b, uint64_t hash)
     return is_found;
 }
 
-static bool is_known(const struct maker *m, uint64_t hash)
+static uint64_t *mark_of(struct maker *m, uint64_t hash, uint64_t *bit)
 {
+    *bit = UINT64_C(1) << (hash >> 6) % 64;
+    return &m->marks[hash % MARKS];
+}
+
+static void mark(struct maker *m, uint64_t hash)
+{
+    uint64_t bit = 0, *at = mark_of(m, hash, &bit);
+
+    *at |= bit;
+}
+
+static void marks_make(struct maker *m)
+{
+    for (int b = 0; b < GP_BLOCKS; b++)
+        for (int l = 0; l < GP_LANES; l++)
+            mark(m, m->pool->kept[b].hash[l]);
+}
+
+/* The marks tell of most candidates that they are new. */
+static bool is_known(struct maker *m, uint64_t hash)
+{
+    uint64_t bit = 0, marked = *mark_of(m, hash, &bit) & bit;
+
+    if (!marked)
+        return hash_set_has(m->p->seen, hash);
     for (int b = 0; b < GP_BLOCKS; b++) {
         if (is_held(&m->pool->kept[b], hash))
             return true;
     }
     return is_held(&m->pool->fresh, hash) || hash_set_has(m->p->seen, hash);
-}
-
-static uint64_t hash_of(const struct space *s, const double *point)
-{
-    uint64_t hash = space_hash(s, point);
-
-    return hash ? hash : 1;
-}
-
-/* The point at pool->unit, with free axes at their default, to pool->point. */
-static void to_point(struct gp_pool *pool)
-{
-    const struct space *s = pool->code->space;
-
-    space_from_unit(s, pool->unit, pool->point);
-    for (int i = 0; i < s->n; i++) {
-        if (s->params[i].axis == AXIS_FREE && !isnan(pool->point[i]))
-            pool->point[i] = s->params[i].def;
-    }
 }
 
 /* Puts the candidate at pool->unit into the block. False if it is known or not legal. */
@@ -158,12 +171,12 @@ static bool put(struct maker *m, struct gp_block *b, int lane)
     struct gp_pool *pool = m->pool;
     double x[GP_MAX_DIMS];
 
-    to_point(pool);
-    uint64_t hash = hash_of(m->space, pool->point);
+    uint64_t hash = gp_cells_point(&pool->cells, pool->unit, pool->point, x);
+    hash = hash ? hash : 1;
     if (is_known(m, hash) || !space_holds(m->space, pool->point))
         return false;
-    gp_code_of(pool->code, pool->point, x);
     gp_block_put(b, pool->code, lane, x, pool->unit, hash);
+    mark(m, hash);
     return true;
 }
 
@@ -256,11 +269,13 @@ static void make_one(struct maker *m, const struct place *leaders, int n_leaders
 static void block_make(struct maker *m, struct gp_block *b, const struct place *leaders,
                        int n_leaders)
 {
+    int looking = b->is_half ? LOOKING_HALF : LOOKING;
+
     memset(b->hash, 0, sizeof b->hash);
     b->rows = 0;
-    for (int l = 0; l < GP_LANES; l++) {
+    for (int l = 0; l < (b->is_half ? GP_LANES / 2 : GP_LANES); l++) {
         for (int t = 0; t < TRIES; t++) {
-            make_one(m, leaders, n_leaders, l < LOOKING);
+            make_one(m, leaders, n_leaders, l < looking);
             if (put(m, b, l))
                 break;
         }
@@ -298,13 +313,19 @@ static void pool_start(struct maker *m)
 static int rounds_of(struct maker *m)
 {
     const struct gp_code *code = m->pool->code;
-    bool is_fine = false;
 
+    m->is_fine = false;
     for (int k = 0; k < code->d; k++) {
         m->sizes[k] = param_size(&code->space->params[code->params[k]]);
-        is_fine |= m->sizes[k] > FINE;
+        m->is_fine |= m->sizes[k] > FINE;
     }
-    return is_fine ? ROUNDS_FINE : MAX(1, ROUNDS - m->p->model->points.n / FEWER);
+    return m->is_fine ? ROUNDS_FINE : MAX(1, ROUNDS - m->p->model->points.n / FEWER);
+}
+
+/* Where there are many results, each changes little, and the candidates that are kept are good. */
+static bool is_half(const struct maker *m)
+{
+    return !m->is_fine && m->p->model->points.n > FEWER;
 }
 
 int gp_pick_point(const struct gp_pick *p, double *point)
@@ -312,16 +333,19 @@ int gp_pick_point(const struct gp_pick *p, double *point)
     struct gp_pool *pool = p->pool;
     struct maker m = { .p = p, .space = pool->code->space, .pool = pool };
     struct place leaders[LEADERS];
+    double x[GP_MAX_DIMS];
 
     if (pool->code->d == 0)
         return 0;
     int rounds = rounds_of(&m);
     rng_init(&m.rng, rng_mix(p->seed, TAG), (uint64_t)p->trial);
+    marks_make(&m);
     if (!pool->is_started)
         pool_start(&m);
     for (int b = 0; b < GP_BLOCKS; b++)
         gp_block_score(&pool->kept[b], p->model, &p->aim);
     int n = leaders_find(p, leaders, LEADERS);
+    pool->fresh.is_half = is_half(&m) && n > 0;
     for (int i = 0; i < rounds && !pool->is_whole; i++) {
         block_make(&m, &pool->fresh, leaders, n);
         gp_block_score(&pool->fresh, p->model, &p->aim);
@@ -332,7 +356,7 @@ int gp_pick_point(const struct gp_pick *p, double *point)
         return 0;
     memcpy(pool->unit, leaders[0].block->units + (size_t)leaders[0].lane * (size_t)m.space->n,
            (size_t)m.space->n * sizeof *pool->unit);
-    to_point(pool);
+    (void)gp_cells_point(&pool->cells, pool->unit, pool->point, x);
     memcpy(point, pool->point, (size_t)m.space->n * sizeof *point);
     return 1;
 }

@@ -6,6 +6,7 @@
 #ifndef SEARCH_SAMPLERS_GP_GP_PICK_H
 #define SEARCH_SAMPLERS_GP_GP_PICK_H
 
+#include "search/samplers/gp/gp_cells.h"
 #include "search/samplers/gp/gp_pool.h"
 #include "search/space/hash_set.h"
 
@@ -13,6 +14,7 @@ enum { GP_MAX_ELITES = 8, GP_BLOCKS = 6 };
 
 struct gp_pool {
     const struct gp_code *code; /* borrowed; NULL: not made yet */
+    struct gp_cells cells;
     struct gp_block kept[GP_BLOCKS], fresh;
     bool is_started, is_whole; /* whole: every point of the space is in `kept` */
     double *unit, *point;      /* room for one */

@@ -98,6 +98,29 @@ SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g,
         first[c] = gp_matern_single(first[c], signal);
 }
 
+/* The same for the first eight lanes. */
+SIMD_BODY void covary_half_body(const struct gp_points *p, const struct gp_kernel *g,
+                                const float *x, int from, int to, float *restrict v)
+{
+    float signal = (float)g->signal, near[EIGHT];
+
+    for (int i = from; i < to; i++) {
+        octo a = { 0 };
+        for (int k = 0; k < p->d; k++) {
+            float at = (float)p->x[(size_t)k * (size_t)p->cap + (size_t)i];
+            distances_add(x + (size_t)k * GP_LANES, at, p->is_choice[k], (float)g->weight[k], &a);
+        }
+        memcpy(near, &a, sizeof near);
+        for (int c = 0; c < EIGHT; c++)
+            near[c] = gp_matern_single(near[c], signal);
+        memcpy(v + (size_t)i * GP_LANES, near, sizeof near);
+    }
+}
+
+SIMD_KERNEL_STATIC(covary_half,
+                   (const struct gp_points *p, const struct gp_kernel *g, const float *x, int from,
+                    int to, float *v),
+                   (p, g, x, from, to, v))
 SIMD_KERNEL_STATIC(covary,
                    (const struct gp_points *p, const struct gp_kernel *g, const float *x, int from,
                     int to, float *v),
@@ -165,6 +188,53 @@ SIMD_BODY void solve_body(const float *l, size_t stride, int from, int to, float
         solve_row(l + (size_t)i * stride, i, v);
 }
 
+/* Row i of the first eight lanes. */
+SIMD_BODY void solve_row_half(const float *row, int i, float *v)
+{
+    octo a = OCTO(v, i);
+
+    for (int j = 0; j < i; j++)
+        a -= row[j] * OCTO(v, j);
+    OCTO(v, i) = a * (1 / row[i]);
+}
+
+/* Rows i..i+7 of the first eight lanes. */
+SIMD_BODY void solve_eight_half(const float *l, size_t stride, int i, float *v)
+{
+    const float *row = l + (size_t)i * stride;
+    octo s[EIGHT];
+
+#pragma GCC unroll 8
+    for (int r = 0; r < EIGHT; r++)
+        s[r] = OCTO(v, i + r);
+    for (int j = 0; j < i; j++) {
+        octo x = OCTO(v, j);
+#pragma GCC unroll 8
+        for (int r = 0; r < EIGHT; r++)
+            s[r] -= row[(size_t)r * stride + (size_t)j] * x;
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < EIGHT; r++) {
+        s[r] *= 1 / row[(size_t)r * stride + (size_t)(i + r)];
+#pragma GCC unroll 8
+        for (int q = r + 1; q < EIGHT; q++)
+            s[q] -= row[(size_t)q * stride + (size_t)(i + r)] * s[r];
+        OCTO(v, i + r) = s[r];
+    }
+}
+
+SIMD_BODY void solve_half_body(const float *l, size_t stride, int from, int to, float *v)
+{
+    int i = from;
+
+    for (; i + EIGHT <= to; i += EIGHT)
+        solve_eight_half(l, stride, i, v);
+    for (; i < to; i++)
+        solve_row_half(l + (size_t)i * stride, i, v);
+}
+
+SIMD_KERNEL_STATIC(solve_half, (const float *l, size_t stride, int from, int to, float *v),
+                   (l, stride, from, to, v))
 SIMD_KERNEL_STATIC(solve, (const float *l, size_t stride, int from, int to, float *v),
                    (l, stride, from, to, v))
 
@@ -253,8 +323,8 @@ void gp_block_score(struct gp_block *b, const struct gp_model *m, const struct g
     size_t stride = (size_t)m->points.cap;
 
     if (b->rows < m->n_rows) {
-        covary(&m->points, &m->kernel, b->x, b->rows, m->n_rows, b->v);
-        solve(m->single, stride, b->rows, m->n_rows, b->v);
+        (b->is_half ? covary_half : covary)(&m->points, &m->kernel, b->x, b->rows, m->n_rows, b->v);
+        (b->is_half ? solve_half : solve)(m->single, stride, b->rows, m->n_rows, b->v);
         b->rows = m->n_rows;
     }
     improve(m, b->v, aim->best, aim->is_noisy ? m->kernel.noise : 0, b->score);

@@ -15,6 +15,7 @@ enum { GP_LANES = 16 };
 
 struct gp_block {
     int rows;                /* of v that are known */
+    bool is_half;            /* only the first half of the lanes is in use */
     float *room;             /* that v and x are in */
     float *v;                /* [row][lane] */
     float *x;                /* [dimension][lane] */

@@ -94,28 +94,57 @@ SIMD_BODY void solve_row(const double *row, int i, double *v)
  * by side: one alone would wait for its own additions. What each row then waits for is only the
  * rows before it among the four: a product, a difference and a product; the divisions are made
  * before. */
-SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
+SIMD_BODY void solve_corner(const double *r0, const double *r1, const double *r2, const double *r3,
+                            const quad *s, int i, double *v)
 {
-    const double *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
-                 *r3 = r2 + stride;
-    quad s0 = { 0 }, s1 = { 0 }, s2 = { 0 }, s3 = { 0 };
-
-    for (int k = 0; k < i; k += 4) {
-        quad x = QUAD_AT(v + k);
-        s0 += QUAD_AT(r0 + k) * x;
-        s1 += QUAD_AT(r1 + k) * x;
-        s2 += QUAD_AT(r2 + k) * x;
-        s3 += QUAD_AT(r3 + k) * x;
-    }
     double d0 = 1 / r0[i], d1 = 1 / r1[i + 1], d2 = 1 / r2[i + 2], d3 = 1 / r3[i + 3];
-    double v0 = without(v[i], &s0) * d0;
-    double v1 = (without(v[i + 1], &s1) - r1[i] * v0) * d1;
-    double v2 = (without(v[i + 2], &s2) - r2[i] * v0 - r2[i + 1] * v1) * d2;
-    double v3 = (without(v[i + 3], &s3) - r3[i] * v0 - r3[i + 1] * v1 - r3[i + 2] * v2) * d3;
+    double v0 = without(v[i], &s[0]) * d0;
+    double v1 = (without(v[i + 1], &s[1]) - r1[i] * v0) * d1;
+    double v2 = (without(v[i + 2], &s[2]) - r2[i] * v0 - r2[i + 1] * v1) * d2;
+    double v3 = (without(v[i + 3], &s[3]) - r3[i] * v0 - r3[i + 1] * v1 - r3[i + 2] * v2) * d3;
     v[i] = v0;
     v[i + 1] = v1;
     v[i + 2] = v2;
     v[i + 3] = v3;
+}
+
+SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
+{
+    const double *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
+                 *r3 = r2 + stride;
+    quad s[4] = { 0 };
+
+    for (int k = 0; k < i; k += 4) {
+        quad x = QUAD_AT(v + k);
+        s[0] += QUAD_AT(r0 + k) * x;
+        s[1] += QUAD_AT(r1 + k) * x;
+        s[2] += QUAD_AT(r2 + k) * x;
+        s[3] += QUAD_AT(r3 + k) * x;
+    }
+    solve_corner(r0, r1, r2, r3, s, i, v);
+}
+
+/* The same for four right sides, at v and each a stride further: they share the reading of rows, and
+ * none waits for its own end alone. */
+SIMD_BODY void solve_sixteen(const double *l, size_t stride, int i, double *v)
+{
+    const double *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
+                 *r3 = r2 + stride;
+    quad s[4][4] = { 0 };
+
+    for (int k = 0; k < i; k += 4) {
+        quad x[4] = { QUAD_AT(r0 + k), QUAD_AT(r1 + k), QUAD_AT(r2 + k), QUAD_AT(r3 + k) };
+#pragma GCC unroll 4
+        for (int q = 0; q < 4; q++) {
+            quad y = QUAD_AT(v + (size_t)q * stride + k);
+#pragma GCC unroll 4
+            for (int r = 0; r < 4; r++)
+                s[q][r] += x[r] * y;
+        }
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < 4; q++)
+        solve_corner(r0, r1, r2, r3, s[q], i, v + (size_t)q * stride);
 }
 
 /* Solves L v = v in place by forward substitution, from row `from` on. */
@@ -134,16 +163,35 @@ SIMD_BODY void la_solve_lower_body(const double *l, int stride, int from, int n,
 SIMD_KERNEL(la_solve_lower, (const double *l, int stride, int from, int n, double *v),
             (l, stride, from, n, v))
 
-/* Row i of the factor L solves the triangle above it. A pivot below `floor` means that rounding has
- * made the matrix indefinite. */
-void la_cholesky_row(double *l, int stride, int i, double floor)
+/* Row i of the factor L solves the triangle above it; its first `solved` numbers are solved already. A
+ * pivot below `floor` means that rounding has made the matrix indefinite. */
+SIMD_BODY void cholesky_row(double *l, size_t stride, int i, int solved, double floor)
 {
-    double *row = l + (size_t)i * (size_t)stride;
+    double *row = l + (size_t)i * stride;
 
-    la_solve_lower(l, stride, 0, i, row);
-    double pivot = row[i] - la_dot(row, row, i);
+    la_solve_lower_body(l, (int)stride, solved, i, row);
+    double pivot = row[i] - dot(row, row, i);
     row[i] = sqrt(pivot > floor ? pivot : floor);
 }
+
+/* Four rows go side by side as far as they do not need each other. */
+SIMD_BODY void la_cholesky_rows_body(double *l, int stride, int from, int to, double floor)
+{
+    int i = from;
+
+    for (; i + 4 <= to; i += 4) {
+        int solved = 0;
+        for (; solved + 4 <= i; solved += 4)
+            solve_sixteen(l, (size_t)stride, solved, l + (size_t)i * (size_t)stride);
+        for (int q = i; q < i + 4; q++)
+            cholesky_row(l, (size_t)stride, q, solved, floor);
+    }
+    for (; i < to; i++)
+        cholesky_row(l, (size_t)stride, i, 0, floor);
+}
+
+SIMD_KERNEL(la_cholesky_rows, (double *l, int stride, int from, int to, double floor),
+            (l, stride, from, to, floor))
 
 /* Solves L' v = v in place by back substitution. Going along rows of L keeps the memory reads in
  * order. */

@@ -22,10 +22,10 @@ float *la_floats(size_t n, float **room);
 
 double la_dot(const double *a, const double *b, int n);
 
-/* Row i of the Cholesky factor, in place. Rows 0..i-1 of l are factored, and row i holds the
+/* Rows from..to-1 of the Cholesky factor, in place. The rows before are factored, and row i holds the
  * matrix's a[i][0..i]. A pivot below `floor` is raised to it, so every positive semi-definite
  * matrix has a factor; jitter is added only where it is needed. */
-void la_cholesky_row(double *l, int stride, int i, double floor);
+void la_cholesky_rows(double *l, int stride, int from, int to, double floor);
 /* Solves L v = b in place for rows from..n-1; v[0..from) is already solved. */
 void la_solve_lower(const double *l, int stride, int from, int n, double *v);
 /* Solves L' v = b in place. */

@@ -91,7 +91,8 @@ static void masses_make(const struct parzen_axes *a, struct parzen_dim *dim, int
             double above = normal_cdf((at[x + 1] - mid) / width);
             double share = MAX((above - below) / whole, LEAST_MASS) / (at[x + 1] - at[x]);
             masses[x * cells + c] = search_log(share);
-            shares[c * cells + x] = search_exp(masses[x * cells + c]) * (at[x + 1] - at[x]);
+            shares[c * cells + x] = search_exp(masses[x * cells + c]) * (at[x + 1] - at[x]) +
+                                    (x > 0 ? shares[c * cells + x - 1] : 0);
             below = above;
         }
     }
@@ -196,16 +197,17 @@ void parzen_axes_fini(struct parzen_axes *a)
     *a = (struct parzen_axes){ .space = a->space };
 }
 
+static double place_of(const struct parzen_dim *dim, const struct param *p, double v)
+{
+    return dim->kind == PARZEN_LINE ? param_to_unit(p, v) : param_cell(p, v);
+}
+
 void parzen_place(const struct parzen_axes *a, const double *point, double *place)
 {
     for (int j = 0; j < a->n; j++) {
         const struct parzen_dim *dim = &a->dims[j];
-        const struct param *p = &a->space->params[dim->param];
         double v = point[dim->param];
-        if (isnan(v))
-            place[j] = -1;
-        else
-            place[j] = dim->kind == PARZEN_LINE ? param_to_unit(p, v) : param_cell(p, v);
+        place[j] = isnan(v) ? -1 : place_of(dim, &a->space->params[dim->param], v);
     }
 }
 
@@ -226,6 +228,7 @@ void parzen_fini(struct parzen *p)
     mem_free(p->places);
     mem_free(p->norms);
     mem_free(p->weights);
+    mem_free(p->sums);
     mem_free(p->logs);
     mem_free(p->same);
     mem_free(p->other);
@@ -259,6 +262,7 @@ static void grow(struct parzen *p)
     p->places = spread_out(p->places, d, old, cap);
     p->norms = spread_out(p->norms, d, old, cap);
     p->weights = mem_resize(p->weights, cap * sizeof *p->weights);
+    p->sums = mem_resize(p->sums, cap * sizeof *p->sums);
     p->logs = mem_resize(p->logs, cap * PARZEN_BATCH * sizeof *p->logs);
     p->cap = (int)cap;
 }
@@ -316,8 +320,10 @@ void parzen_build(struct parzen *p, double prior, double width, double spread)
     p->level = level;
     p->prior = prior;
     p->total = prior;
-    for (int k = 0; k < p->n; k++)
+    for (int k = 0; k < p->n; k++) {
         p->total += p->weights[k];
+        p->sums[k] = p->weights[k] + (k > 0 ? p->sums[k - 1] : 0);
+    }
     for (int j = 0; j < p->axes->n; j++) {
         struct parzen_dim *dim = &p->axes->dims[j];
         double cells = dim->cells;
@@ -424,31 +430,29 @@ void parzen_logs(struct parzen *p, const double *places, int n, double *out)
 
 /* ---- draws ---- */
 
-static int pick_kernel(const struct parzen *p, struct rng *r)
+/* How many of n rising sums are at most x. Without a branch that nobody can foretell. */
+static int count_below(const double *sums, int n, double x)
 {
-    double left = rng_unit(r) * p->total;
+    int count = 0;
 
-    for (int k = 0; k < p->n; k++) {
-        left -= p->weights[k];
-        if (left < 0)
-            return k;
-    }
-    return -1; /* the prior */
+    for (int k = 0; k < n; k++)
+        count += sums[k] <= x;
+    return count;
 }
 
-static double draw_cell(const struct parzen *p, int j, int centre, struct rng *r)
+static int pick_kernel(const struct parzen *p, struct rng *r)
+{
+    int k = count_below(p->sums, p->n, rng_unit(r) * p->total);
+
+    return k < p->n ? k : -1; /* the prior */
+}
+
+static int draw_cell(const struct parzen *p, int j, int centre, struct rng *r)
 {
     const struct parzen_dim *dim = &p->axes->dims[j];
     const double *shares = dim->shares[p->level] + (size_t)(centre * dim->cells);
-    double left = rng_unit(r);
-    int x = 0;
 
-    for (; x < dim->cells - 1; x++) {
-        left -= shares[x];
-        if (left < 0)
-            break;
-    }
-    return dim->values[x];
+    return count_below(shares, dim->cells - 1, rng_unit(r));
 }
 
 static double draw_line(const struct parzen *p, double centre, struct rng *r)
@@ -474,32 +478,54 @@ static double draw_category(const struct parzen *p, int j, double own, struct rn
     return other < own ? other : other + 1;
 }
 
-/* A value of parameter i from a kernel (-1 = the prior). If the kernel's trial did not have the
- * parameter, it is uniform. */
-static double draw_value(const struct parzen *p, int kernel, int i, struct rng *r)
+/* A value of parameter i from a kernel (-1 = the prior), and its place; it is in dimension j. If the
+ * kernel's trial did not have the parameter, it is uniform. */
+static double draw_value(const struct parzen *p, int kernel, int i, int j, struct rng *r,
+                         double *place)
 {
     const struct param *param = &p->axes->space->params[i];
-    int j = p->axes->of_param[i];
-
-    if (j < 0)
-        return param->axis == AXIS_FREE ? param->def : param_from_unit(param, 0);
+    const struct parzen_dim *dim = &p->axes->dims[j];
     double own = kernel < 0 ? -1 : p->places[(size_t)j * (size_t)p->cap + (size_t)kernel];
-    if (own < 0)
-        return param_from_unit(param, rng_unit(r));
-    if (p->axes->dims[j].kind == PARZEN_LINE)
-        return param_from_unit(param, draw_line(p, own, r));
-    if (p->axes->dims[j].kind == PARZEN_CELLS)
-        return draw_cell(p, j, (int)own, r);
-    return param_value(param, draw_category(p, j, own, r));
+
+    if (own >= 0 && dim->kind == PARZEN_CELLS) {
+        int cell = draw_cell(p, j, (int)own, r);
+        *place = cell;
+        return dim->values[cell];
+    }
+    if (own >= 0 && dim->kind == PARZEN_CATEGORY) {
+        *place = draw_category(p, j, own, r);
+        return param_value(param, *place);
+    }
+    double value = param_from_unit(param, own < 0 ? rng_unit(r) : draw_line(p, own, r));
+    *place = place_of(dim, param, value);
+    return value;
 }
 
-void parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point)
+uint64_t parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point,
+                     double *place)
 {
     const struct space *s = p->axes->space;
     int kernel = pick_kernel(p, shape);
+    uint64_t hash = space_hash_first(s);
 
     for (int i = 0; i < s->n; i++) {
-        struct rng *own = p->axes->is_shape[i] ? shape : r;
-        point[i] = space_is_active(s, point, i) ? draw_value(p, kernel, i, own) : NAN;
+        const struct param *param = &s->params[i];
+        int j = p->axes->of_param[i];
+        if (!space_is_active(s, point, i)) {
+            point[i] = NAN;
+            if (j >= 0)
+                place[j] = -1;
+            continue;
+        }
+        if (j < 0) {
+            point[i] = param->axis == AXIS_FREE ? param->def : param_from_unit(param, 0);
+            hash = space_hash_next(hash, i, space_identity(param, point[i]));
+            continue;
+        }
+        point[i] = draw_value(p, kernel, i, j, p->axes->is_shape[i] ? shape : r, &place[j]);
+        hash = space_hash_next(
+            hash, i,
+            p->axes->dims[j].kind == PARZEN_LINE ? space_identity(param, point[i]) : place[j]);
     }
+    return hash;
 }

@@ -30,7 +30,7 @@ struct parzen_dim {
     int cells; /* CATEGORY and CELLS */
     /* CELLS: the borders in the unit interval, and the parameter's values; where the table of a
      * batch starts in parzen_axes.tables. By level, once used: the logarithm of the mass relative to
-     * uniform, [cell][centre], and the mass, [centre][cell]. */
+     * uniform, [cell][centre], and the mass up to a cell, [centre][cell]. */
     double *borders, *values;
     size_t table;
     double *masses[PARZEN_LEVELS], *shares[PARZEN_LEVELS];
@@ -64,6 +64,7 @@ struct parzen {
     struct parzen_axes *axes; /* borrowed; parzen_build adds tables to it */
     int n, cap, n_built;      /* n_built: kernels that have their norms */
     double *weights;          /* of the kernels */
+    double *sums;             /* of the weights up to a kernel */
     double *places;           /* [dimension][kernel] */
     double *norms;            /* LINE: log of the normal's share inside the range, negated */
     int level;                /* the width of numbers */
@@ -86,8 +87,10 @@ void parzen_build(struct parzen *p, double prior, double width, double spread);
 /* The logarithms of the density relative to uniform at n <= PARZEN_BATCH points. places: n x
  * axes->n. What a point gets does not depend on the others. */
 void parzen_logs(struct parzen *p, const double *places, int n, double *out);
-/* Draws a point from the mixture. `shape` decides the kernel and the parameters that make up the
- * shape, r decides the others; both may be the same stream. */
-void parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point);
+/* Draws a point from the mixture, and its place. `shape` decides the kernel and the parameters that
+ * make up the shape, r decides the others; both may be the same stream. Returns the point's
+ * space_hash. */
+uint64_t parzen_draw(const struct parzen *p, struct rng *shape, struct rng *r, double *point,
+                     double *place);
 
 #endif

@@ -247,11 +247,11 @@ static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out
     return true;
 }
 
-/* Draws up to CANDIDATES unseen candidates into t->drawn, with MOST_DRAWS draws at most; returns how
- * many. */
+/* Draws up to CANDIDATES unseen candidates into t->drawn, and their places, with MOST_DRAWS draws at
+ * most; returns how many. */
 static int draw_candidates(struct tpe *t, int64_t trial)
 {
-    size_t n = (size_t)t->base.space->n;
+    size_t n = (size_t)t->base.space->n, d = (size_t)t->axes.n;
     struct rng r, shape;
     int found = 0;
 
@@ -259,9 +259,9 @@ static int draw_candidates(struct tpe *t, int64_t trial)
     for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
         double *point = t->drawn + (size_t)found * n;
 
-        parzen_draw(&t->good.density, shape_rng(t, trial, i, &shape) ? &shape : &r, &r, point);
-        if (!hash_set_has(&t->fresh.seen, space_hash(t->base.space, point)) &&
-            space_holds(t->base.space, point))
+        uint64_t hash = parzen_draw(&t->good.density, shape_rng(t, trial, i, &shape) ? &shape : &r,
+                                    &r, point, t->places + (size_t)found * d);
+        if (!hash_set_has(&t->fresh.seen, hash) && space_holds(t->base.space, point))
             found++;
     }
     return found;
@@ -275,8 +275,6 @@ static bool propose(struct tpe *t, int64_t trial, double *point)
     size_t n = (size_t)t->base.space->n;
     int found = draw_candidates(t, trial), best = 0;
 
-    for (int i = 0; i < found; i++)
-        parzen_place(&t->axes, t->drawn + (size_t)i * n, t->places + (size_t)i * (size_t)t->axes.n);
     parzen_logs(&t->good.density, t->places, found, good);
     parzen_logs(&t->bad.density, t->places, found, bad);
     for (int i = 1; i < found; i++)

@@ -155,6 +155,10 @@ static void gather(struct tpe_split *s, const struct history *h, int stride, uin
         }
         if (!has_verdict(s, &h->rows[row]))
             continue;
+        if (stride == 1) {
+            s->bad[s->n_bad++] = row;
+            continue;
+        }
         uint64_t hash = age_hash(seed, h->rows[row].trial);
         if (picked < 0 || hash < least) {
             least = hash;
