@@ -325,7 +325,7 @@ static int rounds_of(struct maker *m)
 /* Where there are many results, each changes little, and the candidates that are kept are good. */
 static bool is_half(const struct maker *m)
 {
-    return !m->is_fine && m->p->model->points.n > FEWER;
+    return !m->is_fine && m->p->model->n_targets > FEWER;
 }
 
 int gp_pick_point(const struct gp_pick *p, double *point)
