@@ -379,7 +379,7 @@ ifneq ($(PEERS),)
 	    $(NOISE_PYTHON) -c 'import optuna, smac' 2>/dev/null || \
 	    { echo "bench-noise: skipped, Optuna and SMAC3 are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all && python3 tests/bench/search/functions.py build/search-functions && \
-	    B=$B OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(NOISE_PYTHON) tests/bench/search/noise_peers.py
+	    B=$B OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(NOISE_PYTHON) tests/bench/search/$(if $(CURVES),curve,noise)_peers.py
 else
 	@$(AGAIN) all && B=$B tests/bench/search/noise.sh $(NOISE)
 endif
