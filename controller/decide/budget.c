@@ -43,6 +43,8 @@ enum {
     /* and networks a third: the epochs of the first one are planned for an eighth, which a machine that
      * is shared takes two or three times as long for */
     PARTIAL_SHARE = 3,
+    /* and half where it stops once on its way (stage.h): it goes on only if it is worth that */
+    STAGED_SHARE = 2,
     STEEP_TIMES = 2,
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
     ENSEMBLE_MS = 800,
@@ -183,8 +185,9 @@ bool budget_lead_is_dear(const struct study *st)
 }
 
 /* How much of the time a trial of this family gets at most. */
-static int64_t share_of(const struct study *st, const struct family *f)
+static int64_t share_of(const struct study *st, const struct trial_mem *t)
 {
+    const struct family *f = st->families[t->family];
     bool is_dear = budget_lead_is_dear(st);
     int64_t all = st->spec.budget_time_ms;
 
@@ -192,7 +195,8 @@ static int64_t share_of(const struct study *st, const struct family *f)
         return st->problem.data.holdout && !is_dear ? all * HELD_SHARES / HELD_SHARE
                                                     : all / LEAD_SHARE;
     if (f->has_partial_levels)
-        return all / PARTIAL_SHARE;
+        return all /
+               (t->source == SRC_FIRST && t->run_to < t->max_level ? STAGED_SHARE : PARTIAL_SHARE);
     /* The first points of a path of penalties say as little as the first epochs of a network. */
     if (ladder_levels(&st->problem, f) == 1)
         return all / (is_dear ? LEAD_SHARE : PATH_SHARE);
@@ -202,7 +206,7 @@ static int64_t share_of(const struct study *st, const struct family *f)
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)
 {
     bool is_lead = st->families[t->family] == budget_yardstick(st)->family;
-    int64_t own = st->spec.trial_time_ms, share = share_of(st, st->families[t->family]);
+    int64_t own = st->spec.trial_time_ms, share = share_of(st, t);
 
     /* On a large table a slow family could hold its device until the end of the study. It is cut
      * instead, and its best result so far counts. Folds that a user asked for take their time. */

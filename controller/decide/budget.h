@@ -18,7 +18,7 @@ int64_t budget_hard_ms(const struct study *st);
 /* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit. In an automatic
  * space with a limit in time, families other than the yardstick's get at most a tenth of the
  * study's time, or a quarter if only a whole trial shows how good they are (networks, and families
- * with one level), and the yardstick's two thirds after a holdout, and a third where `auto` chose
+ * with one level; a network that is judged on its way, half), and the yardstick's two thirds after a holdout, and a third where `auto` chose
  * folds; but a confirmation (confirm.h) may have all that is left. Where the lead is dear, it and
  * families with one level get a third. */
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t);

@@ -23,9 +23,10 @@ enum {
     /* A first trial may take so many times the time of a fold that is aimed at. */
     OVER_FOLD = 2,
     TURNS = 5,
-    /* A first trial that costs more than SLOW_US by its formula is preceded by a quick one of at most
-     * QUICK_US, or a QUICK_SHARE-th of the time. */
+    /* A first trial that costs more than SLOW_US by its formula, or a SLOW_SHARE-th of the time, is
+     * preceded by a quick one of at most QUICK_US, or a QUICK_SHARE-th of the time. */
     SLOW_US = 2000000,
+    SLOW_SHARE = 6,
     QUICK_US = 500000,
     QUICK_SHARE = 20
 };
@@ -135,13 +136,13 @@ static void add_quick(struct script *s, const struct study *st, int family)
 {
     struct config c = st->space.first[family];
     int length = length_of(c.family), folds = st->problem.shape.folds;
-    int64_t most = MIN(QUICK_US, st->spec.budget_time_ms * 1000 / QUICK_SHARE);
+    int64_t time = st->spec.budget_time_ms * 1000, most = MIN(QUICK_US, time / QUICK_SHARE);
 
     if (!st->spec.budget_time_ms || st->is_deterministic || length < 0 ||
         !st->space.is_plain[family])
         return;
     int levels = ladder_levels(&st->problem, c.family);
-    if (budget_fold_us(st, &c, levels) * folds <= SLOW_US)
+    if (budget_fold_us(st, &c, levels) * folds <= MIN(SLOW_US, time / SLOW_SHARE))
         return;
     double *v = &c.params[length], least = c.family->params[length].hard_lo;
     while (budget_fold_us(st, &c, levels) * folds > most && floor(*v / 2) >= least)

@@ -15,9 +15,11 @@
 #include <math.h>
 #include <stdio.h>
 
-/* An early trial may take one EARLY_SHARE-th of the time left. A family of which a trial takes more than
- * one DEAR_SHARE-th is judged by what it has. The weights are shares of time: a
- * family that is behind gets little, and the leader most, because what ships is most likely its. */
+/* An early trial may take one EARLY_SHARE-th of the time left, and of a family that does not trail the
+ * second one a DEAR_SHARE-th: sparse counts need a linear model's second configuration, which a loaded
+ * machine never came to. A family of which a trial takes more than one DEAR_SHARE-th is judged by what it
+ * has. The weights are shares of time: a family that is behind gets little, and the leader most, because
+ * what ships is most likely its. */
 enum { EARLY_SHARE = 8, DEAR_SHARE = 4, WEIGHT_LEADS = 40, WEIGHT_OPEN = 10, WEIGHT_BEHIND = 1 };
 /* After LEAST_TRIES, a family that is behind by what it has is early only while its trials together
  * take at most one TRAIL_SHARE-th of the whole time: eight first trials of forests took a fifth of 10 s
@@ -96,6 +98,7 @@ static void take(const struct study *st, struct share_family *f, int64_t number)
 
     f->tries++;
     f->n_open += is_open_trial(t);
+    f->open_to = is_open_trial(t) ? MAX(f->open_to, t->run_to) : f->open_to;
     f->spent_us += spent_on(t);
     f->first = fmax(f->first, first); /* a NaN counts for nothing */
     take_best(st, f, number);
@@ -130,11 +133,22 @@ static int64_t left_us(const struct study *st)
 
 /* ---- judging ---- */
 
-static double cost_of(const struct share_family *f)
+/* Until a trial of the family has ended, what its first one costs on its way by the formula. Without that
+ * it counted as nothing while it ran: a second network was begun on covertype, and the first one went past
+ * its lowest rung, where one epoch took a fifth of 60 s. */
+static double cost_of(const struct study *st, const struct share_family *f, int family)
 {
     int ended = f->tries - f->n_open;
 
-    return ended > 0 ? (double)f->spent_us / ended : 0;
+    if (ended > 0)
+        return (double)f->spent_us / ended;
+    for (int i = 0; i < st->space.n_families && f->open_to > 0; i++) {
+        const struct config *c = &st->space.first[i];
+        if (c->family == st->families[family])
+            return (double)family_level_cost(c->family, &st->problem.shape, c->params, 0,
+                                             f->open_to);
+    }
+    return 0;
 }
 
 /* The error of the difference between two trials. On the same rows it is smaller than either's. */
@@ -180,17 +194,18 @@ static bool has_had_its_chance(const struct study *st, const struct shares *s, i
     double all = (double)s->left_us + (double)s->spent_us;
 
     return !st->families[family]->is_lead && f->tries - f->n_open >= LEAST_TRIES &&
-           ((double)f->spent_us + cost_of(f)) * TRAIL_SHARE > all;
+           ((double)f->spent_us + f->cost_us) * TRAIL_SHARE > all;
 }
 
 static enum share_state judge(const struct study *st, const struct shares *s, int family,
                               struct share_family *f)
 {
-    double share = cost_of(f) / (double)MAX(s->left_us, 1);
+    double share = f->cost_us / (double)MAX(s->left_us, 1);
     bool trails = s->leader && family != s->leader && is_behind(st, s, f);
     bool is_over = trails && has_had_its_chance(st, s, family);
 
-    if (f->tries < SHARE_EARLY && share * EARLY_SHARE <= 1 && !is_over)
+    int most = f->tries < LEAST_TRIES && !trails ? DEAR_SHARE : EARLY_SHARE;
+    if (f->tries < SHARE_EARLY && share * most <= 1 && !is_over)
         return SHARE_IS_EARLY;
     if (family == s->leader)
         return SHARE_LEADS;
@@ -211,6 +226,7 @@ void share_make(const struct study *st, struct shares *out)
     for (int i = 1; i < st->n_families; i++) {
         struct share_family *f = &out->of[i];
         take_half(st, f, i);
+        f->cost_us = cost_of(st, f, i);
         out->spent_us += f->spent_us;
         if (f->best_number && (!out->leader || f->best > out->of[out->leader].best))
             out->leader = i;
@@ -255,7 +271,7 @@ static double load_of(const struct study *st, const struct shares *s, int family
     bool leads = st->families[family]->is_lead && f->state == SHARE_OPEN && f->tries < LEAD_TRIES;
     int by = leads ? WEIGHT_LEADS : weight[f->state];
 
-    return ((double)f->spent_us + cost_of(f) * f->n_open) / by;
+    return ((double)f->spent_us + f->cost_us * f->n_open) / by;
 }
 
 static int choose(const struct study *st, const struct shares *s)

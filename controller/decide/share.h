@@ -8,7 +8,8 @@
  * bound. A family that would stay below the leader even so is behind. Here a curve's axis is time and
  * not trials, and the bound has the standard error of the difference on top.
  *
- *   early    it had fewer than SHARE_EARLY trials, and they are cheap beside the time left: first
+ *   early    it had fewer than SHARE_EARLY trials, and they are cheap beside the time left (the second
+ *            one of a family that does not trail may be dearer): first
  *            configurations are guesses, and a family is not judged by its first guess; but one that
  *            trails has at most a twentieth of the time for them after the second
  *   leads    it has the best score
@@ -30,7 +31,9 @@ extern const char *const share_state_name[];
 struct share_family {
     int tries, whole; /* trials; of them scored on all folds */
     int n_open;       /* trials that run or wait to be run */
+    int open_to;      /* the highest level that one of these runs to */
     int64_t spent_us; /* time of its trials: computing, and 5 ms each for what else they take */
+    double cost_us;   /* of a trial: the mean of those that ended; before, by its formula */
     /* Larger is better; NaN = none. best: of its whole trials. half: that when half of its time was
      * spent. first: of the first fold alone, of all trials that told it. reach: what it may reach. */
     double best, half, first, reach;

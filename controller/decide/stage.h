@@ -3,7 +3,8 @@
  * level at once (script.h). Where that is more than one part in 24 of the time by the family's
  * formula, which knows one machine only, it first runs to the level below, which trains one fold
  * for a part of its epochs. It goes on if its score there is near enough to what the others have on
- * that fold, and if the rest, by the time that this part took here, fits the time that is left. Five
+ * that fold, and if the rest, by the time that this part took here, fits the time that is left: half of
+ * it, or most of it where chance alone may have put it behind. Five
  * folds of a network that was far behind took two fifths of a search of ten seconds.
  *
  * Called by live.c and propose.c. */

@@ -123,6 +123,11 @@ int fit_trial_cut(struct fit_trial *t, struct err *err);
  * had (for scores whose best is 1: of their distance from it). Points are those of the fold that was
  * trained last. */
 bool fit_trial_is_steep(const struct fit_trial *t);
+/* What the score of the run in training would become if it went on for `more` times the time that it had,
+ * and got better as fast as in the latter half of that time. Curves of scores rise ever more slowly, so it
+ * will hardly become better. NaN = that is not known: there are too few points, or points are chosen by
+ * another metric. */
+double fit_trial_reach(const struct fit_trial *t, double more);
 /* From 0 to 1: how much of the level in training is done. An estimate. */
 double fit_trial_progress(const struct fit_trial *t);
 /* Valid at a reached level or after a cut. */

@@ -17,6 +17,8 @@
  * its end; those of covertype, adult, letter and satimage never by a quarter, that of sylvine at two of
  * its first points (docs/measurements/2026-11-27.md). */
 static const double STEEP = 0.75;
+/* fit_trial_reach: fewer points say nothing of how fast a score gets better. */
+enum { REACH_POINTS = 6 };
 
 /* The step at which a point stands. In a grid, count c and pruning w stand at step (c - 1) * ways +
  * w + 1. */
@@ -250,4 +252,34 @@ bool fit_trial_is_steep(const struct fit_trial *t)
         return false;
     const struct fit_value *last = &r->values[(n - 1) * SPLIT_MAX_FOLDS + fold];
     return loss_of(t, last->select) < STEEP * loss_of(t, last[-SPLIT_MAX_FOLDS].select);
+}
+
+/* The place behind the last point that half of the time to point n - 1 was enough for; 0 = none. */
+static int half_way(const struct fit_run *r, int n)
+{
+    int64_t all = 0, spent = 0;
+    int half = 0;
+
+    for (int p = 0; p < n; p++)
+        all += r->point_us[p];
+    while (half < n && 2 * (spent + r->point_us[half]) <= all)
+        spent += r->point_us[half++];
+    return all > 0 ? half : 0;
+}
+
+double fit_trial_reach(const struct fit_trial *t, double more)
+{
+    const struct fit_run *r = t->run;
+    double half = (double)NAN;
+
+    if (!r || t->select != t->d->spec.metric || r->n_lanes < t->folds || group_of(r))
+        return (double)NAN;
+    struct fit_choice c = fit_choose(t, r, t->folds);
+    if (c.points < REACH_POINTS)
+        return (double)NAN;
+    for (int p = 0, n = half_way(r, c.points); p < n; p++) {
+        double v = fit_fold_mean(t, r, p, t->folds, -1);
+        half = fit_is_better(t, v, half) ? v : half;
+    }
+    return c.select + (c.select - half) * 2 * more;
 }

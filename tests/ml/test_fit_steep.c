@@ -1,8 +1,11 @@
 /* test_fit_steep.c - a path of penalties says whether its score still gets better fast, by which the worker
- * lets it take longer (trial-runner/worker/worker_fit.c). */
+ * lets it take longer, and what it may become, by which the worker gives it up
+ * (trial-runner/worker/worker_fit.c). */
 #include "tests/ml/fit_rig.h"
 
 #include "base/base.h"
+
+#include <math.h>
 
 /* Clouds of points that lie apart: with weaker penalties a linear model's loss falls fast at first, and not
  * at its best point. */
@@ -13,6 +16,7 @@ static void a_path_is_steep_until_it_is_nearly_at_its_best(void **state)
     double *x[4], centre[CLOUDS][4];
     struct rng rng;
     bool was_steep = false;
+    int n_known = 0;
 
     (void)state;
     rng_init(&rng, 3, 0);
@@ -33,6 +37,7 @@ static void a_path_is_steep_until_it_is_nearly_at_its_best(void **state)
     family_defaults(f, params);
     struct fit_trial *t = fit_trial_open(r->d, f, params, 1, true, &err);
     assert_false(fit_trial_is_steep(t));
+    assert_true(isnan(fit_trial_reach(t, 1)));
     int rc = 0;
     for (int i = 0; i < 10000 && rc == 0; i++) {
         struct rig_stop stop;
@@ -40,7 +45,15 @@ static void a_path_is_steep_until_it_is_nearly_at_its_best(void **state)
         stop.stop.deadline_us = 3;
         rc = fit_trial_advance(t, fit_trial_levels(t), &stop.stop, &err);
         was_steep = was_steep || fit_trial_is_steep(t);
+        /* never worse than it is, and twice as much better in twice the time */
+        double now = fit_trial_reach(t, 0), later = fit_trial_reach(t, 1);
+        if (!isnan(now)) {
+            assert_true(later <= now);
+            assert_float_equal(now - fit_trial_reach(t, 2), 2 * (now - later), 1e-9);
+            n_known++;
+        }
     }
+    assert_true(n_known > 0);
     assert_int_equal(rc, 1);
     assert_true(was_steep && !fit_trial_is_steep(t));
     fit_trial_close(t);

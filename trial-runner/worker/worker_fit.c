@@ -24,15 +24,19 @@
  * PROGRESS_FIRST_US: when the first progress message comes, which shows quickly that work goes on.
  * SOON_US: `soon` is sent when about so much work is left, the way of a message and a fetch.
  * SHORT_US: after a trial shorter than this, `soon` is sent when the next one begins.
- * SHIP_FREE_US: the part of making a model for which the controller's reserve is enough. */
+ * SHIP_FREE_US: the part of making a model for which the controller's reserve is enough.
+ * JUDGED_SHARE: a path is judged after so small a part of its time (worker_fit_gives_up). */
 enum {
     FIRST_SLICE_US = 30000,
     PROGRESS_EVERY_US = 1000000,
     PROGRESS_FIRST_US = 200000,
     SOON_US = 400000,
     SHORT_US = 400000,
-    SHIP_FREE_US = 200000
+    SHIP_FREE_US = 200000,
+    JUDGED_SHARE = 4
 };
+/* worker_fit_gives_up: standard errors of the best score. */
+static const double BEHIND_ERRORS = 2;
 /* The model must stay below ARTIFACT_BUF_MAX. It is checked between slices against MODEL_MAX,
  * because no slice adds a sixteenth. A model file above ARTIFACT_HELD_MAX waits on disk for its
  * answer. */
@@ -222,8 +226,24 @@ static void note_ship(struct worker *w, const struct job *j, int64_t took_us)
 {
     int64_t study = j->run->grant.study;
 
+    if (w->ship_study != study)
+        w->best = (double)NAN;
     w->ship_us = w->ship_study == study ? MAX(w->ship_us, took_us) : took_us;
     w->ship_study = study;
+}
+
+static double sign_of(const struct job *j)
+{
+    return metric_info(j->data->spec.metric)->larger_is_better ? 1 : -1;
+}
+
+static void note_best(struct worker *w, const struct job *j, const struct fit_result *r)
+{
+    if (j->cut || !isfinite(r->score) ||
+        (!isnan(w->best) && sign_of(j) * (r->score - w->best) <= 0))
+        return;
+    w->best = r->score;
+    w->best_se = isfinite(r->se) ? r->se : 0;
 }
 
 void worker_fit_ask(struct worker *w, struct job *j)
@@ -245,6 +265,8 @@ void worker_fit_ask(struct worker *w, struct job *j)
     bool is_told = (!is_final || ship(w, j, &err) == 0) && fit_trial_result(j->fit, r, &err) == 0;
     if (is_final)
         note_ship(w, j, worker_now_us(w) - from_us);
+    if (is_final && is_told)
+        note_best(w, j, r);
     worker_memory_log(w, j, r);
     is_told = is_told && dataset_unchanged(w->datasets, j->data, &err) == 0;
     if (!is_told) {
@@ -371,6 +393,25 @@ static int64_t limit_us(const struct job *j)
     return goes_on ? g->trial_steep_ms * 1000 : us;
 }
 
+bool worker_fit_gives_up(const struct worker *w, const struct job *j, double reach)
+{
+    const struct msg_grant *g = &j->run->grant;
+    double best = sign_of(j) * w->best;
+
+    return g->trial_steep_ms > g->trial_time_ms && w->ship_study == g->study &&
+           j->work_us * JUDGED_SHARE >= g->trial_time_ms * 1000 &&
+           sign_of(j) * reach < best - BEHIND_ERRORS * w->best_se; /* false for NaN */
+}
+
+static bool is_hopeless(const struct worker *w, const struct job *j)
+{
+    double all = (double)j->run->grant.trial_time_ms * 1000, spent = (double)j->work_us;
+
+    if (!j->fit || spent <= 0 || spent > all)
+        return false;
+    return worker_fit_gives_up(w, j, fit_trial_reach(j->fit, (all - spent) / spent));
+}
+
 /* True if a limit is exceeded; then the job has ended or asked. */
 static bool is_over(struct worker *w, struct job *j)
 {
@@ -385,6 +426,11 @@ static bool is_over(struct worker *w, struct job *j)
         str_fmt_ms(g->trial_time_ms, a, sizeof a);
         snprintf(text, sizeof text, "no result within the trial's time limit of %s", a);
         cut(w, j, TR_TIME, text);
+        return true;
+    }
+    if (is_hopeless(w, j)) {
+        log_info("trial.hopeless trial=%" PRId64 " work_us=%" PRId64, j->trial, j->work_us);
+        cut(w, j, TR_TIME, "it would not come near the best trial within its time limit");
         return true;
     }
     if (worker_memory_is_full(w, j)) {

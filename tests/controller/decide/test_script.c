@@ -125,6 +125,8 @@ static void a_quick_trial_comes_before_a_long_first_one(void **state)
         { NAMED("'space':[{'family':'boost'}],'budget':{'time':'10s'}"), 200, 6000, "boost" },
         { NAMED("'space':[{'family':'forest'}],'budget':{'time':'60s'}"), 200, 90000, "forest" },
         { NAMED("'budget':{'time':'60s'}"), 1, 200000, "boost" },
+        { NAMED("'space':[{'family':'extra_trees'}],'budget':{'time':'10s'}"), 200, 6000,
+          "extra_trees" },
         { NAMED("'space':[{'family':'boost'}],'budget':{'time':'60s'}"), 1, 500, NULL },
         { NAMED("'space':[{'family':'boost','rounds':500}],'budget':{'time':'10s'}"), 200, 6000,
           NULL },
@@ -184,9 +186,9 @@ static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
 }
 
 /* How much of the time a trial of the family may take, in per cent; 0 = all. */
-static int percent_of(const struct study *st, const char *family)
+static int percent_of(const struct study *st, const char *family, int to)
 {
-    struct trial_mem t = { .source = SRC_FIRST };
+    struct trial_mem t = { .source = SRC_FIRST, .run_to = (int16_t)to, .max_level = 4 };
 
     while (!str_eq(st->families[t.family]->name, family))
         t.family++;
@@ -215,9 +217,11 @@ static void no_first_trial_takes_the_time_of_the_others(void **state)
                  cases[i].validation);
         struct study *st = study_of_shape(&r, spec, 30, cases[i].outputs);
         st->problem.data.holdout = cases[i].is_held;
-        assert_int_equal(percent_of(st, "boost"), cases[i].lead);
-        assert_int_equal(percent_of(st, "linear"), cases[i].path);
-        assert_int_equal(percent_of(st, "forest"), 10);
+        assert_int_equal(percent_of(st, "boost", 4), cases[i].lead);
+        assert_int_equal(percent_of(st, "linear", 4), cases[i].path);
+        assert_int_equal(percent_of(st, "forest", 4), 10);
+        assert_int_equal(percent_of(st, "mlp", 4), 33);
+        assert_int_equal(percent_of(st, "mlp", 3), 50); /* it is judged there (stage.h) */
         rig_close(&r);
     }
 }

@@ -99,18 +99,24 @@ static void only_a_network_that_takes_much_stops_on_its_way(void **state)
 static void a_network_goes_on_if_it_is_near_the_best(void **state)
 {
     static const struct {
-        double score;
+        double score, se;
         int64_t work_us;
         enum sched_action action;
     } cases[] = {
-        { 0.95, 1000, SCHED_RUN_TO },
-        { 0.85, 1000, SCHED_RUN_TO },
-        { 0.8, 1000, SCHED_STOP },
-        { 0.4, 1000, SCHED_STOP },
-        { NAN, 1000, SCHED_RUN_TO },
-        /* it would take more than half of the time that is left */
-        { 0.85, 600000000, SCHED_STOP },
-        { 0.95, 600000000, SCHED_RUN_TO },
+        { 0.95, 0, 1000, SCHED_RUN_TO },
+        { 0.85, 0, 1000, SCHED_RUN_TO },
+        { 0.8, 0, 1000, SCHED_STOP },
+        { 0.4, 0, 1000, SCHED_STOP },
+        { NAN, 0, 1000, SCHED_RUN_TO },
+        /* it would take more than half of the time that is left, */
+        { 0.85, 0, 212000000, SCHED_STOP },
+        { 0.95, 0, 212000000, SCHED_RUN_TO },
+        /* which one may have that is behind by chance, but not all of it */
+        { 0.85, 0.03, 212000000, SCHED_RUN_TO },
+        { 0.85, 0.03, 600000000, SCHED_STOP },
+        { 0.95, 0.03, 600000000, SCHED_RUN_TO },
+        { 0.7, 0.11, 1000, SCHED_RUN_TO },
+        { 0.7, 0.09, 1000, SCHED_STOP },
     };
     struct rig r = { .has_images = false };
     struct study *st = study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
@@ -123,6 +129,7 @@ static void a_network_goes_on_if_it_is_near_the_best(void **state)
     st->trials[number - 1].level = 3;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         st->trials[number - 1].work_us = cases[i].work_us;
+        st->trials[number - 1].score_se = cases[i].se;
         struct sched_decision d = stage_next(st, number, cases[i].score);
         assert_int_equal(d.action, cases[i].action);
         assert_int_equal(d.to, d.action == SCHED_RUN_TO ? 4 : 0);
@@ -176,12 +183,43 @@ static void a_family_that_trails_has_little_time_for_first_trials(void **state)
     }
 }
 
+/* The second trial of a family takes a sixth of the time that is left. */
+static void a_family_that_does_not_trail_has_a_second_trial(void **state)
+{
+    static const struct {
+        double score;
+        enum share_state state;
+    } cases[] = { { 0.899, SHARE_IS_EARLY }, { 0.6, SHARE_OPEN } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r = { .has_images = false };
+        struct study *st = study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
+        int family = place_of(st, "linear"), leader = place_of(st, "boost");
+        struct shares s;
+
+        for (int k = 1; k < st->n_trials; k++) {
+            struct trial_mem *t = &st->trials[k];
+            t->family = (int8_t)(k == 1 ? family : leader);
+            t->state = TS_COMPLETED;
+            t->score = t->first_score = k == 1 ? cases[i].score : 0.9;
+            t->score_se = 0.001;
+            t->work_us = k == 1 ? 580000000 : 1000;
+        }
+        share_make(st, &s);
+        assert_int_equal(s.of[family].tries, 1);
+        assert_int_equal(s.of[family].state, cases[i].state);
+        rig_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_a_network_that_takes_much_stops_on_its_way),
         cmocka_unit_test(a_network_goes_on_if_it_is_near_the_best),
         cmocka_unit_test(a_family_that_trails_has_little_time_for_first_trials),
+        cmocka_unit_test(a_family_that_does_not_trail_has_a_second_trial),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
