@@ -44,12 +44,13 @@ int64_t honest_baseline(const struct study *st)
 /* The trials of the board whose blocks can be compared with those of one trial. */
 struct field {
     const struct trial_mem *of[MOST];
-    int n, n_blocks;
+    int n, from, n_blocks; /* compared on blocks `from` to n_blocks - 1 */
 };
 
-static void field_make(const struct study *st, int n_blocks, struct field *f)
+static void field_make(const struct study *st, int from, int n_blocks, struct field *f)
 {
     f->n = 0;
+    f->from = from;
     f->n_blocks = n_blocks;
     for (int i = 0; i < st->n_board && f->n < MOST; i++) {
         const struct trial_mem *t = trial_of(st, st->board[i]);
@@ -76,12 +77,13 @@ static bool draw(int n, int at, double *drawn, double *others)
     return left > 0;
 }
 
-static double mean_of(const struct trial_mem *t, const double *weight)
+/* weight: of the blocks behind `from`. */
+static double mean_of(const struct trial_mem *t, int from, const double *weight)
 {
     double sum = 0;
 
-    for (int b = 0; b < t->n_blocks; b++)
-        sum += weight[b] * (double)t->blocks[b];
+    for (int b = from; b < t->n_blocks; b++)
+        sum += weight[b - from] * (double)t->blocks[b];
     return sum;
 }
 
@@ -91,7 +93,7 @@ static const struct trial_mem *best_of(const struct field *f, const double *weig
     double top = -INFINITY;
 
     for (int i = 0; i < f->n; i++) {
-        double gain = sign * mean_of(f->of[i], weight);
+        double gain = sign * mean_of(f->of[i], f->from, weight);
         if (!best || gain > top) {
             best = f->of[i];
             top = gain;
@@ -110,27 +112,37 @@ static double above_drawn(const struct study *st, const struct field *f, const s
     int n = 0;
 
     for (int i = 0; i < DRAWS; i++) {
-        if (!draw(f->n_blocks, i, drawn, others))
+        if (!draw(f->n_blocks - f->from, i, drawn, others))
             continue;
-        sum += sign * (mean_of(t, others) - mean_of(best_of(f, drawn, sign), others));
+        sum += sign *
+               (mean_of(t, f->from, others) - mean_of(best_of(f, drawn, sign), f->from, others));
         n++;
     }
     return n > 0 ? sum / n : (double)NAN;
 }
 
-/* The standard error of the mean of the blocks' differences; b NULL = of a's own blocks. */
-static double error_of(const struct trial_mem *a, const struct trial_mem *b)
+/* The mean of what a is above b in the blocks from `from` on, and its standard error; b NULL = a itself. */
+static double mean_above(const struct trial_mem *a, const struct trial_mem *b, int from, double *se)
 {
     double mean = 0, sum = 0;
-    int n = a->n_blocks;
+    int n = a->n_blocks - from;
 
-    for (int i = 0; i < n; i++)
+    for (int i = from; i < a->n_blocks; i++)
         mean += ((double)a->blocks[i] - (b ? (double)b->blocks[i] : 0)) / n;
-    for (int i = 0; i < n; i++) {
+    for (int i = from; i < a->n_blocks; i++) {
         double e = (double)a->blocks[i] - (b ? (double)b->blocks[i] : 0) - mean;
         sum += e * e;
     }
-    return n > 1 ? sqrt(sum / (n - 1) / n) : (double)NAN;
+    *se = n > 1 ? sqrt(sum / (n - 1) / n) : (double)NAN;
+    return mean;
+}
+
+static double error_of(const struct trial_mem *a, const struct trial_mem *b)
+{
+    double se = 0;
+
+    (void)mean_above(a, b, 0, &se);
+    return se;
 }
 
 double honest_error(const struct study *st, int64_t a, int64_t b)
@@ -203,7 +215,7 @@ static struct honest estimate(const struct study *st, int64_t number)
 
     if (t->n_blocks < 2)
         return h;
-    field_make(st, t->n_blocks, &field);
+    field_make(st, 0, t->n_blocks, &field);
     /* The baseline looks at no column: nothing was chosen. */
     if (field.n > 1 && t->family != 0)
         h.optimism = fmax(above_drawn(st, &field, t), 0); /* a NaN counts for nothing */
@@ -225,6 +237,7 @@ struct honest honest_of(const struct study *st, int64_t number)
         return estimate(st, number);
     if (m->number != number || m->n_board != st->n_board) {
         m->is = estimate(st, number);
+        m->is_asked = false;
         m->number = number;
         m->n_board = st->n_board;
     }
@@ -307,6 +320,53 @@ static bool wins_without_blocks(const struct study *st, const struct trial_mem *
            gain > normal_quantile(1 - CHANCE) * t->score_se * fold_factor(st);
 }
 
+/* How many of its first blocks, those of fold 0, flatter the trial: its rungs let it pass because it was
+ * good there. The bootstrap draws among trials that were completed and does not see those that were left
+ * at a rung. 0 = none, or folds have one block each. */
+static int picked_blocks(const struct study *st, const struct trial_mem *t)
+{
+    const struct msg_data *d = &st->problem.data;
+    bool passed = t->source == SRC_SCRIPT || t->source == SRC_SAMPLER;
+
+    if (!passed || t->max_level < 2 || d->holdout || d->folds < 3 || t->n_blocks < 2 * d->folds ||
+        str_eq(st->problem.search.scheduler, "none"))
+        return 0;
+    return t->n_blocks / d->folds;
+}
+
+/* The same question on the folds that nothing was picked by. On 45 tables of noise five shipped a model,
+ * all boosting that had passed two rungs: of areas of .72 to .78 on the first fold .55 to .66 was left on
+ * all of them. */
+static bool wins_elsewhere(const struct study *st, const struct trial_mem *t,
+                           const struct trial_mem *baseline)
+{
+    int from = picked_blocks(st, t);
+    struct field field;
+    double se = 0;
+
+    if (from == 0)
+        return true;
+    double gain = study_gain(st, mean_above(t, baseline, from, &se));
+    field_make(st, from, t->n_blocks, &field);
+    gain -= field.n > 1 ? fmax(above_drawn(st, &field, t), 0) : 0;
+    return gain > least_errors(t->n_blocks - from) * se * fold_factor(st);
+}
+
+/* The same from the memo of honest_of, which was just asked of this trial: the bootstrap takes a
+ * millisecond, and the board asks at each turn. */
+static bool wins_elsewhere_again(const struct study *st, const struct trial_mem *t,
+                                 const struct trial_mem *baseline)
+{
+    struct honest_memo *m = st->honest;
+
+    if (!m)
+        return wins_elsewhere(st, t, baseline);
+    if (!m->is_asked)
+        m->wins_elsewhere = wins_elsewhere(st, t, baseline);
+    m->is_asked = true;
+    return m->wins_elsewhere;
+}
+
 bool honest_beats_baseline(const struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
@@ -320,6 +380,7 @@ bool honest_beats_baseline(const struct study *st, int64_t number)
         study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
         return true;
     struct honest h = honest_of(st, number);
-    return h.gain > least_errors(t->n_blocks) * h.gain_se ||
-           (chance_error(st, t->n_blocks) == 0 && wins_by_signs(st, t, baseline, h.optimism));
+    if (h.gain > least_errors(t->n_blocks) * h.gain_se)
+        return wins_elsewhere_again(st, t, baseline);
+    return chance_error(st, t->n_blocks) == 0 && wins_by_signs(st, t, baseline, h.optimism);
 }

@@ -9,7 +9,7 @@
  *   predictions);
  * - whether that is better than the baseline by more than its error, or where blocks are few, as forward
  *   in time, by the signs of its gains; an area under the curve of few positive rows by the error of
- *   chance;
+ *   chance; a trial that its rungs let pass on the other folds, too;
  * - an estimate of the score of an ensemble. Its own score is nested over the folds, but its models
  *   were picked from all trials by all rows, and so was the best single model that is nested beside
  *   it (ml/ensemble/blend.h). So that flatters both alike: by as much as the single one is better

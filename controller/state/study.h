@@ -120,6 +120,8 @@ struct honest_memo {
     int64_t number;
     int n_board;
     struct honest is;
+    bool is_asked,
+        wins_elsewhere; /* what honest.c found out of the folds that nothing was picked by */
 };
 
 /* Takes the place of a study's rows in tests of decisions, which have no database. */
