@@ -120,13 +120,13 @@ void fit_trials_advance(struct fit_trial *const *trials, const int *levels, int 
  * fitted fold has a usable step. */
 int fit_trial_cut(struct fit_trial *t, struct err *err);
 /* Whether the last point of the run in training took away a quarter of the loss that the point before
- * had (for scores whose best is 1: of their distance from it). Points are those of the fold that was
- * trained last. */
+ * had (for scores whose best is 1: of their distance from it), or a twentieth and more than that point
+ * did. Points are those of the fold that was trained last. */
 bool fit_trial_is_steep(const struct fit_trial *t);
 /* What the score of the run in training would become if it went on for `more` times the time that it had,
  * and got better as fast as in the latter half of that time. Curves of scores rise ever more slowly, so it
- * will hardly become better. NaN = that is not known: there are too few points, or points are chosen by
- * another metric. */
+ * will hardly become better. NaN = that is not known: there are too few points, it is steep, or points are
+ * chosen by another metric. */
 double fit_trial_reach(const struct fit_trial *t, double more);
 /* From 0 to 1: how much of the level in training is done. An estimate. */
 double fit_trial_progress(const struct fit_trial *t);
