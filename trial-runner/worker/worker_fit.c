@@ -381,14 +381,15 @@ int64_t worker_fit_cut_us(const struct worker *w, const struct job *j)
     return j->deadline_ms * 1000 - (is_long ? w->ship_us - SHIP_FREE_US : 0);
 }
 
-/* How long the trial may compute; 0 = there is no limit. A score that gets better fast is worth a longer
- * one. */
-static int64_t limit_us(const struct job *j)
+/* How long the trial may compute; 0 = there is no limit. A score that gets better fast is worth a longer one,
+ * while as much as the shorter one is left of the study's time. On a machine with much other work a model may
+ * need that to be delivered, and without it nothing but the baseline did ship. */
+static int64_t limit_us(const struct worker *w, const struct job *j)
 {
     const struct msg_grant *g = &j->run->grant;
-    int64_t us = g->trial_time_ms * 1000;
+    int64_t us = g->trial_time_ms * 1000, end_us = j->deadline_ms * 1000 - us;
     bool goes_on = us > 0 && g->trial_steep_ms > g->trial_time_ms && j->work_us >= us && j->fit &&
-                   fit_trial_is_steep(j->fit);
+                   (j->deadline_ms <= 0 || worker_now_us(w) < end_us) && fit_trial_is_steep(j->fit);
 
     return goes_on ? g->trial_steep_ms * 1000 : us;
 }
@@ -422,7 +423,7 @@ static bool is_over(struct worker *w, struct job *j)
         cut(w, j, TR_BUDGET, "the study's time ended before its first result");
         return true;
     }
-    if (g->trial_time_ms > 0 && j->work_us >= limit_us(j)) {
+    if (g->trial_time_ms > 0 && j->work_us >= limit_us(w, j)) {
         str_fmt_ms(g->trial_time_ms, a, sizeof a);
         snprintf(text, sizeof text, "no result within the trial's time limit of %s", a);
         cut(w, j, TR_TIME, text);
@@ -468,7 +469,7 @@ static int64_t slice_end(const struct worker *w, struct job *j, int64_t now)
 
     end = MIN(end, now + MAX(w->checkpoint_ms * 1000 - j->unsaved_us, 1000));
     if (g->trial_time_ms > 0)
-        end = MIN(end, now + MAX(limit_us(j) - j->work_us, 0));
+        end = MIN(end, now + MAX(limit_us(w, j) - j->work_us, 0));
     return j->deadline_ms > 0 ? MIN(end, worker_fit_cut_us(w, j)) : end;
 }
 
