@@ -9,15 +9,11 @@
 
 #include <math.h>
 
-/* A trial may take one COST_SHARE-th of the time that is left. */
-enum { LAST_PART = 2, COST_SHARE = 6 };
+/* A trial for the ensemble's sake may take one COST_SHARE-th of the time that is left, one that leads on
+ * the first fold a LEADS_SHARE-th. */
+enum { LAST_PART = 2, COST_SHARE = 6, LEADS_SHARE = 2 };
 /* What it must have won over the baseline on the first fold, as a part of what the best has won. */
 static const double LEAST_WON = .9;
-
-static bool is_worth_it(const struct study *st, int64_t number)
-{
-    return share_part_won(st, st->trials[number - 1].score) >= LEAST_WON;
-}
 
 static int64_t with_config(const struct study *st, uint64_t config)
 {
@@ -52,23 +48,39 @@ static int64_t other_choice(const struct study *st, int family)
     return best;
 }
 
+/* How many times its cost the time that is left must be; 0 = it stays where it is. After a holdout the
+ * end of the time belongs to the refit of one model, which gains more than an ensemble does. */
+static int cost_share(const struct study *st, const struct shares *s, int64_t number)
+{
+    double score = st->trials[number - 1].score;
+    int64_t left = budget_left(st) - budget_reserve(st);
+
+    if (s->leader && study_gain(st, score) > s->of[s->leader].first)
+        return LEADS_SHARE;
+    if (!ensemble_keeps(st) || problem_refits(&st->problem) ||
+        left * LAST_PART > st->spec.budget_time_ms)
+        return 0;
+    return share_part_won(st, score) >= LEAST_WON ? COST_SHARE : 0;
+}
+
 int variety_wanted(struct study *st, int64_t *number, struct err *err)
 {
-    int64_t left = budget_left(st) - budget_reserve(st);
     struct shares s;
 
-    if (!st->spec.budget_time_ms || st->count[TS_PAUSED] == 0 || !share_decides(st) ||
-        !ensemble_keeps(st) || left * LAST_PART > st->spec.budget_time_ms)
+    if (!st->spec.budget_time_ms || st->count[TS_PAUSED] == 0 || !share_decides(st))
         return 0;
     share_make(st, &s);
     for (int i = 1; i < st->n_families; i++) {
         bool has_none = s.of[i].whole == 0 && s.of[i].n_open == 0;
         int64_t best = has_none ? lap_best_paused(st, i) : i == s.leader ? other_choice(st, i) : 0;
-        double need_ms = best && is_worth_it(st, best) ? lap_need_ms(st, best, err) : INFINITY;
+        int times = best ? cost_share(st, &s, best) : 0;
 
+        if (times == 0)
+            continue;
+        double need_ms = lap_need_ms(st, best, err);
         if (isnan(need_ms))
             return -1;
-        if (need_ms * COST_SHARE > (double)left)
+        if (need_ms * times > (double)(budget_left(st) - budget_reserve(st)))
             continue;
         *number = best;
         return 1;

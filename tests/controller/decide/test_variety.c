@@ -116,6 +116,11 @@ static void a_family_without_a_whole_trial_gets_one_if_it_is_worth_it(void **sta
         { "", 2000000, .88, .01, false, 0 },
         { "", 1000000, .88, .1, true, 0 },
         { "'ensemble':'off',", 1000000, .88, .1, false, 0 },
+        /* it has the best first fold of all */
+        { "", 2000000, .95, .4, false, 1 },
+        { "", 2000000, .95, .6, false, 0 },
+        { "", 2000000, .95, .4, true, 0 },
+        { "'ensemble':'off',", 2000000, .95, .4, false, 1 },
     };
 
     (void)state;
