@@ -697,3 +697,31 @@ void rig_run(struct rig *r, int64_t study, int runners, uint64_t seed, int resta
                      (int)rig_count(r, study, TS_RUNNING));
     }
 }
+
+struct study *rig_study_of(struct rig *r, const char *spec, int n)
+{
+    struct fake f;
+
+    rig_open(r);
+    rig_dataset(r, "d");
+    int64_t id = rig_study(r, spec);
+    fake_open(&f, r, "f", 1);
+    f.score = fake_same_score;
+    while (rig_get(r, id)->n_trials < n) {
+        if (f.n_trials == 0)
+            fake_ask(&f);
+        if (f.n_trials > 0)
+            fake_step(&f, 0);
+        rig_pass(r, 1);
+    }
+    return rig_get(r, id);
+}
+
+int rig_family(const struct study *st, const char *family)
+{
+    int i = 0;
+
+    while (!str_eq(st->families[i]->name, family))
+        i++;
+    return i;
+}

@@ -101,6 +101,11 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
 void fake_drop(struct fake *f, int i); /* forgets the trial without a word */
 double fake_score(const char *config, int level);
 double fake_same_score(const char *config, int level); /* 0.5: nothing ever gets better */
+/* Opens r with a dataset "d" and this study, whose trials run one after another, each with fake_same_score, until there
+ * are n. */
+struct study *rig_study_of(struct rig *r, const char *spec, int n);
+/* The family's place in study.families, which has it. */
+int rig_family(const struct study *st, const char *family);
 
 /* Runners ask and answer in random order with random delays until the study ended. restart_every: a controller killed about
  * every so many steps, 0 = never; die_every: likewise a runner. */

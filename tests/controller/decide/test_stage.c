@@ -10,46 +10,11 @@
 
 #define SPEC(more) "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc'," more "}"
 
-static double equal_scores(const char *config, int level)
-{
-    (void)config, (void)level;
-    return 0.5;
-}
-
-/* A study whose trials have run one after another until there are n. */
-static struct study *study_of(struct rig *r, const char *spec, int n)
-{
-    struct fake f;
-
-    rig_open(r);
-    rig_dataset(r, "d");
-    int64_t id = rig_study(r, spec);
-    fake_open(&f, r, "f", 1);
-    f.score = equal_scores;
-    while (rig_get(r, id)->n_trials < n) {
-        if (f.n_trials == 0)
-            fake_ask(&f);
-        if (f.n_trials > 0)
-            fake_step(&f, 0);
-        rig_pass(r, 1);
-    }
-    return rig_get(r, id);
-}
-
-static int place_of(const struct study *st, const char *family)
-{
-    int i = 0;
-
-    while (!str_eq(st->families[i]->name, family))
-        i++;
-    return i;
-}
-
 static int64_t first_of(const struct study *st, const char *family)
 {
     int64_t number = 1;
 
-    while (st->trials[number - 1].family != place_of(st, family))
+    while (st->trials[number - 1].family != rig_family(st, family))
         number++;
     return number;
 }
@@ -119,7 +84,7 @@ static void a_network_goes_on_if_it_is_near_the_best(void **state)
         { 0.7, 0.09, 1000, SCHED_STOP },
     };
     struct rig r = { .has_images = false };
-    struct study *st = study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
+    struct study *st = rig_study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
     int64_t number = first_of(st, "mlp");
 
     (void)state;
@@ -156,8 +121,8 @@ static void a_family_that_trails_has_little_time_for_first_trials(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct rig r = { .has_images = false };
-        struct study *st = study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
-        int family = place_of(st, cases[i].family), linear = place_of(st, "linear");
+        struct study *st = rig_study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
+        int family = rig_family(st, cases[i].family), linear = rig_family(st, "linear");
         struct shares s;
         int n = 0;
 
@@ -194,8 +159,8 @@ static void a_family_that_does_not_trail_has_a_second_trial(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct rig r = { .has_images = false };
-        struct study *st = study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
-        int family = place_of(st, "linear"), leader = place_of(st, "boost");
+        struct study *st = rig_study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"), 7);
+        int family = rig_family(st, "linear"), leader = rig_family(st, "boost");
         struct shares s;
 
         for (int k = 1; k < st->n_trials; k++) {

@@ -17,32 +17,10 @@
 /* So many trials of the script and of the sampler, and `left` ms of the time that may be used. */
 static struct study *study_of(struct rig *r, const char *spec, int n, int64_t left)
 {
-    struct fake f;
+    struct study *st = rig_study_of(r, spec, n);
 
-    rig_open(r);
-    rig_dataset(r, "d");
-    int64_t id = rig_study(r, spec);
-    fake_open(&f, r, "f", 1);
-    f.score = fake_same_score;
-    while (rig_get(r, id)->n_trials < n) {
-        if (f.n_trials == 0)
-            fake_ask(&f);
-        if (f.n_trials > 0)
-            fake_step(&f, 0);
-        rig_pass(r, 1);
-    }
-    struct study *st = rig_get(r, id);
     rig_pass(r, budget_left(st) - budget_reserve(st) - left);
     return st;
-}
-
-static int place_of(const struct study *st, const char *family)
-{
-    int i = 0;
-
-    while (!str_eq(st->families[i]->name, family))
-        i++;
-    return i;
 }
 
 static void completed(struct trial_mem *t, double score)
@@ -83,7 +61,7 @@ static void boosting_leads(struct study *st)
         t->work_us = 1000;
         if (i == 0)
             completed(t, .5);
-        else if (!has_one && t->family == place_of(st, "boost")) {
+        else if (!has_one && t->family == rig_family(st, "boost")) {
             completed(t, .9);
             has_one = true;
         }
@@ -131,7 +109,7 @@ static void a_family_without_a_whole_trial_gets_one_if_it_is_worth_it(void **sta
 
         (void)snprintf(spec, sizeof spec, SPEC("%s"), cases[i].more);
         struct study *st = study_of(&r, spec, 16, cases[i].left);
-        int family = place_of(st, "extra_trees");
+        int family = rig_family(st, "extra_trees");
         int64_t first = first_of(st, family);
         boosting_leads(st);
         if (cases[i].is_whole) {
@@ -169,7 +147,7 @@ static void the_leader_gets_one_with_the_other_kind_of_trees(void **state)
 {
     struct rig r = { .has_images = false };
     struct study *st = study_of(&r, SPEC(""), 60, 1000000);
-    int64_t number = 0, random = with_random_cuts(st, place_of(st, "boost"));
+    int64_t number = 0, random = with_random_cuts(st, rig_family(st, "boost"));
 
     (void)state;
     assert_true(random > 0);
