@@ -11,7 +11,7 @@
 
 /* A trial for the ensemble's sake may take one COST_SHARE-th of the time that is left, one that leads on
  * the first fold a LEADS_SHARE-th. */
-enum { LAST_PART = 2, COST_SHARE = 6, LEADS_SHARE = 2 };
+enum { LAST_PART = 2, COST_SHARE = 4, LEADS_SHARE = 2 };
 /* What it must have won over the baseline on the first fold, as a part of what the best has won. */
 static const double LEAST_WON = .9;
 

@@ -170,7 +170,7 @@ static double batch_for(const struct family_shape *s)
 /* What a search begins with. Eight narrow members are the best of few rows, where there is time for many
  * epochs. Where there is time for few, because rows are many or the time is short, fewer and wider ones
  * reach further in the same time: log loss of letter .186 with eight members, .102 with two, RMSE of
- * diamonds 673 and 551. With several classes four are the best even then (docs/DECISIONS.md, Networks on
+ * diamonds 673 and 551. With several classes four are best even then (docs/DECISIONS.md, Networks on
  * tables). */
 struct net_start {
     double width, members, rate, decay, dropout;
@@ -199,7 +199,7 @@ static double epochs_by_rows(const struct family_shape *s)
 
 static const struct net_start *start_for(const struct family_shape *s)
 {
-    enum { FEW = 24, SOME = 40 };
+    enum { FEW = 24 };
     double epochs = epochs_by_rows(s);
 
     if (s->encoded > WIDE)
@@ -208,7 +208,7 @@ static const struct net_start *start_for(const struct family_shape *s)
         epochs = fmin(epochs, s->fold_ms / epoch_ms_of(s, &net_many, MLP_BATCH, batch_for(s)));
     if (epochs < FEW)
         return &net_few;
-    return epochs < SOME || s->outputs > 1 ? &net_some : &net_many;
+    return s->outputs > 1 ? &net_some : &net_many;
 }
 
 /* Milliseconds of an epoch of one fold of the default network, with one parameter changed. */

@@ -73,7 +73,7 @@ static void the_defaults_of_networks_suit_the_table(void **state)
         double epochs, batch, members, embedding, width;
     } cases[] = {
         { 0, 8, 128, 64, 8, 1, 64 },      { 2000, 8, 128, 64, 8, 1, 64 },
-        { 32000, 8, 32, 128, 4, 1, 96 },  { 10000000, 8, 12, 256, 2, 1, 128 },
+        { 32000, 8, 32, 128, 8, 1, 64 },  { 10000000, 8, 12, 256, 2, 1, 128 },
         { 2000, 784, 15, 64, 1, 0, 256 }, { 60000, 784, 15, 128, 1, 0, 256 },
     };
     const struct family *f = family_find("mlp"), *boost = family_find("boost");

@@ -90,7 +90,7 @@ static void a_family_without_a_whole_trial_gets_one_if_it_is_worth_it(void **sta
         { "", 1000000, .88, .1, false, 1 },
         { "", 1000000, .95, .1, false, 1 },
         { "", 1000000, .85, .1, false, 0 },
-        { "", 1000000, .88, .2, false, 0 },
+        { "", 1000000, .88, .3, false, 0 },
         { "", 2000000, .88, .01, false, 0 },
         { "", 1000000, .88, .1, true, 0 },
         { "'ensemble':'off',", 1000000, .88, .1, false, 0 },
