@@ -227,6 +227,13 @@ static void in_done(struct rank_link *l, int i)
     }
 }
 
+/* Whether the sum under way needs more of this peer. One that has ended in good order has given all
+ * that its last sum needs of it, while others may still be on their way. Under the lock. */
+static bool owes(const struct rank_link *l, int i)
+{
+    return l->n_sums > 0 && !(l->peer[i].has_part && l->peer[i].has_whole);
+}
+
 static void in_lost(struct rank_link *l, int i, ssize_t got)
 {
     struct peer *p = &l->peer[i];
@@ -235,7 +242,7 @@ static void in_lost(struct rank_link *l, int i, ssize_t got)
     p->fd = -1;
     if (!p->is_gone)
         broken(l, i, got == 0 ? "its connection was closed" : strerror(errno));
-    else if (l->n_sums > 0)
+    else if (owes(l, i))
         broken(l, i, "it has ended already");
 }
 
@@ -306,7 +313,7 @@ static int fds_fill(struct rank_link *l, struct pollfd *fds, int *who)
         if (i == l->conf.rank)
             continue;
         if (p->fd < 0) {
-            if (l->n_sums > 0)
+            if (owes(l, i))
                 broken(l, i, "it has ended already");
             continue;
         }
