@@ -16,11 +16,12 @@ int64_t budget_reserve(const struct study *st); /* ms that are kept for finishin
 int64_t budget_cut_ms(const struct study *st);
 int64_t budget_hard_ms(const struct study *st);
 /* How many ms a trial may compute; 0 = there is no limit. That is the spec's limit. In an automatic
- * space with a limit in time, families other than the yardstick's get at most a tenth of the
- * study's time, or a quarter if only a whole trial shows how good they are (networks, and families
- * with one level; a network that is judged on its way, half), and the yardstick's two thirds after a holdout, and a third where `auto` chose
- * folds; but a confirmation (confirm.h) may have all that is left. Where the lead is dear, it and
- * families with one level get a third. */
+ * space with a limit in time, families other than the yardstick's get at most a tenth of the study's
+ * time; a quarter if they have one level, and a third if their lower levels are a part of a fit (half
+ * where such a trial is judged on its way: stage.h), because only a whole trial shows how good they
+ * are. The yardstick's get two thirds after a holdout, and a third where `auto` chose folds; but a
+ * confirmation (confirm.h) may have all that is left. Where the lead is dear, it and families with
+ * one level get a third. */
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t);
 /* The same for a trial of a path of penalties whose score still gets better fast: twice as much, but never
  * more than the spec's limit; 0 = it has no limit of its own. On 200 classes a path that was cut at its

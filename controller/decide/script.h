@@ -3,7 +3,8 @@
  * 1. the baseline, which predicts without looking at any column;
  * 2. the configurations that the spec's key `enqueue` lists;
  * 3. the first configuration of each family; where time is limited and the first of them takes
- *    more than 2 s or a sixth of the time by its formula, the same with a small number of rounds, trees or epochs before it;
+ *    more than 2 s or a sixth of the time by its formula, the same with a small number of rounds,
+ *    trees or epochs before it;
  * 4. the best configurations of the earlier study that the spec's key `warm_start` names, where
  *    their scores cannot be compared with this study's (warm.h);
  * 5. in an automatic space, the portfolios of the families: configurations that are worth
