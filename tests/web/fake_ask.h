@@ -71,7 +71,7 @@ int ctl_trial_enqueue(struct ctl *ctl, const char *study, const json_t *config, 
 
 bool ctl_owes_commit(const struct ctl *ctl)
 {
-    return ctl->open > 0;
+    return ctl->open > 0 || ctl->n_after > 0;
 }
 
 #endif

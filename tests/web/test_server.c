@@ -139,6 +139,37 @@ static void write_is_answered_only_after_its_commit(void **state)
     rig_end(rig);
 }
 
+/* A read that came while a write waited for its commit waits too. If the commit fails, it reads again. */
+static void read_is_not_refused_with_the_write_before_it(void **state)
+{
+    static const char write[] = "POST /api/v1/studies HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                                "12\r\n\r\n{\"name\":\"a\"}";
+    static const char read[] = "GET /api/v1/studies/adult HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct web_rig *rig = rig_with(NULL);
+    int a = web_rig_connect(rig, true), b = web_rig_connect(rig, true);
+    struct web_reply r;
+
+    (void)state;
+    loop_turn_hook(rig->loop, NULL, NULL); /* no turn ends for now */
+    web_rig_write(rig, a, write, sizeof write - 1);
+    for (int t = 0; t < 50 && rig->ctl->n_after < 1; t++)
+        web_rig_pump(rig, 1);
+    web_rig_write(rig, b, read, sizeof read - 1);
+    for (int t = 0; t < 50 && rig->ctl->n_after < 2; t++)
+        web_rig_pump(rig, 1);
+    assert_int_equal(rig->ctl->n_after, 2);
+    int calls = rig->ctl->calls;
+    rig->ctl->commit_fails = true;
+    fake_turn(rig->ctl);
+    web_rig_read(rig, a, false, &r);
+    expect(r, 503, "nothing was changed: disk said no");
+    web_rig_read(rig, b, false, &r);
+    expect(r, 200, "adult");
+    assert_int_equal(rig->ctl->calls, calls + 1);
+    close(a), close(b);
+    rig_end(rig);
+}
+
 static void failed_write_is_undone(void **state)
 {
     struct web_rig *rig = rig_with(NULL);
@@ -579,6 +610,7 @@ int main(void)
         cmocka_unit_test(stale_socket_file_is_replaced),
         cmocka_unit_test(pipelined_requests_are_answered_in_order),
         cmocka_unit_test(write_is_answered_only_after_its_commit),
+        cmocka_unit_test(read_is_not_refused_with_the_write_before_it),
         cmocka_unit_test(failed_write_is_undone),
         cmocka_unit_test(client_that_leaves_early_harms_nobody),
         cmocka_unit_test(lease_waits_and_is_granted_later),

@@ -97,6 +97,7 @@ struct web_req {
     bool is_handed;   /* the body has come, and the handler was or will be called */
     bool is_stream;   /* its answer has no end: web_stream_start was called */
     bool is_deferred; /* the handler answers later, by web_finish */
+    bool is_again;    /* its handler ran once more, because what it had read was undone */
     void *state;      /* a handler's own, of a deferred answer */
     void (*on_gone)(struct web_req *r);    /* the client left: cancel what would have answered */
     void (*on_drained)(struct web_req *r); /* a stream: the client has read everything */

@@ -283,10 +283,34 @@ static void send_packed(struct web_req *r)
 
 /* ---- after the commit ---- */
 
+/* A request that only reads has nothing to undo: where the commit that its answer waited for failed,
+ * it reads again, since somebody else's change is no longer there. Once; what fails then is told. */
+static bool reads_again(struct web_req *r)
+{
+    struct err err = { 0 };
+
+    if (r->is_again || !r->conn || r->is_deferred || r->is_stream || !r->route ||
+        r->route->flags & WEB_WRITE || (r->method != WEB_GET && r->method != WEB_HEAD))
+        return false;
+    r->is_again = true;
+    r->answer.n_headers = 0;
+    if (r->route->run(r, &err) < 0) {
+        web_problem(r, &err);
+        web_send(r);
+    } else if (!r->is_deferred) {
+        web_finish(r, false);
+    }
+    return true;
+}
+
 static void on_committed(void *arg, bool ok, const struct err *err)
 {
     struct web_req *r = arg;
 
+    if (!ok && reads_again(r)) {
+        web_release(r);
+        return;
+    }
     if (!ok) {
         struct err failed = { 0 };
 
