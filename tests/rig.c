@@ -698,22 +698,30 @@ void rig_run(struct rig *r, int64_t study, int runners, uint64_t seed, int resta
     }
 }
 
-struct study *rig_study_of(struct rig *r, const char *spec, int n)
+void rig_run_until(struct rig *r, int64_t study, double (*score)(const char *, int), int n,
+                   bool reload)
 {
     struct fake f;
 
-    rig_open(r);
-    rig_dataset(r, "d");
-    int64_t id = rig_study(r, spec);
     fake_open(&f, r, "f", 1);
-    f.score = fake_same_score;
-    while (rig_get(r, id)->n_trials < n) {
+    f.score = score;
+    while (rig_get(r, study)->n_trials < n) {
         if (f.n_trials == 0)
             fake_ask(&f);
         if (f.n_trials > 0)
             fake_step(&f, 0);
+        if (reload)
+            assert_int_equal(study_reload(r->ctl, rig_get(r, study), &rig_err), 0);
         rig_pass(r, 1);
     }
+}
+
+struct study *rig_study_of(struct rig *r, const char *spec, int n)
+{
+    rig_open(r);
+    rig_dataset(r, "d");
+    int64_t id = rig_study(r, spec);
+    rig_run_until(r, id, fake_same_score, n, false);
     return rig_get(r, id);
 }
 

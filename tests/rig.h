@@ -101,8 +101,10 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
 void fake_drop(struct fake *f, int i); /* forgets the trial without a word */
 double fake_score(const char *config, int level);
 double fake_same_score(const char *config, int level); /* 0.5: nothing ever gets better */
-/* Opens r with a dataset "d" and this study, whose trials run one after another, each with fake_same_score, until there
- * are n. */
+/* Trials run one after another until the study has n; reload: it is read again from its rows at each step. */
+void rig_run_until(struct rig *r, int64_t study, double (*score)(const char *, int), int n,
+                   bool reload);
+/* Opens r with a dataset "d" and this study, and runs n trials with fake_same_score. */
 struct study *rig_study_of(struct rig *r, const char *spec, int n);
 /* The family's place in study.families, which has it. */
 int rig_family(const struct study *st, const char *family);

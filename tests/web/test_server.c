@@ -150,7 +150,7 @@ static void read_is_not_refused_with_the_write_before_it(void **state)
     struct web_reply r;
 
     (void)state;
-    loop_turn_hook(rig->loop, NULL, NULL); /* no turn ends for now */
+    loop_turn_hook(rig->loop, NULL, NULL); /* a turn ends when fake_turn is called */
     web_rig_write(rig, a, write, sizeof write - 1);
     for (int t = 0; t < 50 && rig->ctl->n_after < 1; t++)
         web_rig_pump(rig, 1);
@@ -337,7 +337,7 @@ static void server_may_end_while_commits_and_hashes_are_on_their_way(void **stat
     for (int t = 0; t < 50 && !rig->ctl->hashed; t++)
         web_rig_pump(rig, 1);
     assert_non_null(rig->ctl->hashed);
-    loop_turn_hook(rig->loop, NULL, NULL); /* no turn ends for now */
+    loop_turn_hook(rig->loop, NULL, NULL); /* a turn ends when fake_turn is called */
     web_rig_write(rig, a, write, sizeof write - 1);
     for (int t = 0; t < 50 && rig->ctl->n_after == 0; t++)
         web_rig_pump(rig, 1);

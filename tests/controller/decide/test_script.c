@@ -50,24 +50,13 @@ static const char *family_of(struct rig *r, int64_t id, int64_t number)
 static int64_t work(struct rig *r, const char *spec, double (*score)(const char *, int), int n,
                     bool reload)
 {
-    struct fake f;
     bool has_images = r->has_images;
+
     rig_open(r);
     r->has_images = has_images;
     rig_dataset(r, "d");
     int64_t id = rig_study(r, spec);
-
-    fake_open(&f, r, "f", 1);
-    f.score = score;
-    while (rig_get(r, id)->n_trials < n) {
-        if (f.n_trials == 0)
-            fake_ask(&f);
-        if (f.n_trials > 0)
-            fake_step(&f, 0);
-        if (reload)
-            assert_int_equal(study_reload(r->ctl, rig_get(r, id), &rig_err), 0);
-        rig_pass(r, 1);
-    }
+    rig_run_until(r, id, score, n, reload);
     return id;
 }
 
