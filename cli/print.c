@@ -430,6 +430,7 @@ static void print_ensemble(const json_t *e, const char *metric, FILE *out)
 {
     const json_t *member = NULL;
     char score[60], single[60];
+    bool is_pool = strcmp(print_text(e, "rule"), "pool") == 0;
     size_t i = 0;
 
     if (!e)
@@ -442,9 +443,8 @@ static void print_ensemble(const json_t *e, const char *metric, FILE *out)
                 metric, score, single);
         return;
     }
-    fprintf(out,
-            "ensemble: %s %s; the best single model, chosen in the same way, %s\nmembers:", metric,
-            score, single);
+    fprintf(out, "ensemble: %s %s; the best single model, chosen in the same way, %s\n%s:", metric,
+            score, single, is_pool ? "members (log-linear pool)" : "members");
     json_array_foreach(json_object_get(e, "members"), i, member)
         fprintf(out, "%s trial %" JSON_INTEGER_FORMAT " (%s) %.0f %%", i ? "," : "",
                 json_integer_value(json_object_get(member, "number")), print_text(member, "family"),

@@ -16,7 +16,7 @@
  *               {trial, number, family, score, se, test_score, test_se, and of ctl_study_get unless it runs estimate:
  *               {score, se, optimism, compared, is_baseline: bool}} | null, artifact: sha256 |
  *               null, result: {trial, number, family, metric, score, se, test_score, test_se,
- *               refit, ensemble: {ships, score, se, single, single_se, gain, gain_se, estimate: {score, se,
+ *               refit, ensemble: {ships, rule: mean|pool, score, se, single, single_se, gain, gain_se, estimate: {score, se,
  *               optimism, compared} | null, test_score, test_se, models, bytes, members: [{trial, number, family, weight, score, se}]} where
  *               one was tried} | null, created_at, started_at, ended_at}; ctl_study_get adds spec, data,
  *               families: [{family, trials, whole, share, best, state, why}] | null (decide/share.h),

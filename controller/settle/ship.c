@@ -172,7 +172,7 @@ static json_t *member_new(struct study *st, const json_t *told)
 
     for (int i = 0; i < st->n_kept; i++) {
         const struct trial_mem *t = trial_mem(st, st->kept[i]);
-        if (t->id == id && weight > 0 && weight <= 1)
+        if (t->id == id && weight != 0)
             return json_pack("{s:I, s:I, s:s, s:f, s:o, s:o}", "trial", (json_int_t)id, "number",
                              (json_int_t)st->kept[i], "family", st->families[(int)t->family]->name,
                              "weight", weight, "score", jsonx_real(t->score), "se",
@@ -198,7 +198,7 @@ static json_t *estimate_new(const struct study *st, const json_t *ensemble)
                      "optimism", jsonx_real(h.optimism), "compared", h.compared);
 }
 
-/* {"ships", "score", "se", "single", "single_se", "gain", "gain_se", "estimate", "test_score",
+/* {"ships", "rule", "score", "se", "single", "single_se", "gain", "gain_se", "estimate", "test_score",
  * "test_se", "models", "bytes", "members": [...]} */
 static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
                             const struct msg_event *e)
@@ -206,10 +206,13 @@ static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
     static const char *const numbers[] = {
         "score", "se", "single", "single_se", "gain", "gain_se"
     };
-    json_t *o = json_pack("{s:b, s:o, s:o, s:I, s:I}", "ships", ships, "test_score",
-                          jsonx_real(e->test_value), "test_se", jsonx_real(e->test_se), "bytes",
-                          (json_int_t)e->model_bytes, "models",
-                          json_integer_value(json_object_get(detail, "models")));
+    /* "pool", or the mean */
+    const char *rule = json_string_value(json_object_get(detail, "rule"));
+    bool is_pool = rule && strcmp(rule, "pool") == 0;
+    json_t *o = json_pack("{s:b, s:s, s:o, s:o, s:I, s:I}", "ships", ships, "rule",
+                          is_pool ? "pool" : "mean", "test_score", jsonx_real(e->test_value),
+                          "test_se", jsonx_real(e->test_se), "bytes", (json_int_t)e->model_bytes,
+                          "models", json_integer_value(json_object_get(detail, "models")));
     json_t *members = json_array(), *told = NULL;
     size_t i = 0;
 

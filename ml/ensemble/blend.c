@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/adjust/pool.h"
+#include "ml/ensemble/pool_fit.h"
 #include "ml/metric/metric_folds.h"
 
 #include <math.h>
@@ -17,8 +19,9 @@ enum { STEPS = 25, BAGS = 4, PARTS = ADJUST_PARTS, BLOCKS = 8, FOLDS = PREDICTIO
 struct blending {
     const struct blend_in *in;
     const struct predictions *first;
-    /* [held.n][outputs] nested predictions of the ensemble and of the best single model */
-    float *ensemble, *single;
+    /* [held.n][outputs] nested predictions of the ensemble and of the best single model; pool: of the
+     * other rule, NULL = there is none */
+    float *ensemble, *single, *pool;
     /* rows of one fold, gathered */
     float *p;
     double *y, *weight;
@@ -85,14 +88,14 @@ static double fold_gain(struct blending *b, const float *p, const float *q, int 
     return sign * (x - y);
 }
 
-/* The error of a fold's gain, by the jackknife. */
-static double gain_error(struct blending *b, int fold)
+/* The error of a fold's gain of p over q, by the jackknife. */
+static double gain_error(struct blending *b, const float *p, const float *q, int fold)
 {
     double parts[BLOCKS], mean = 0, square = 0, rest = 0;
     int n = 0;
 
     for (int k = 0; k < BLOCKS; k++) {
-        parts[n] = fold_gain(b, b->ensemble, b->single, fold, k, &rest);
+        parts[n] = fold_gain(b, p, q, fold, k, &rest);
         if (!isnan(parts[n]))
             mean += parts[n++];
     }
@@ -101,18 +104,24 @@ static double gain_error(struct blending *b, int fold)
     return n > 1 ? sqrt(square * (n - 1) / n) : 0;
 }
 
-static void gain_of(struct blending *b, struct blend *out)
+/* How much better p is than q, with the error of that. */
+static double gain_of(struct blending *b, const float *p, const float *q, double *se)
 {
     struct folds folds = { .err_together = b->in->err_together };
     double size = 0;
 
     for (int f = 0; f < b->first->folds; f++) {
-        double gain = fold_gain(b, b->ensemble, b->single, f, -1, &size);
+        double gain = fold_gain(b, p, q, f, -1, &size);
         if (!isnan(gain))
-            folds_add(&folds, size, gain, gain_error(b, f));
+            folds_add(&folds, size, gain, gain_error(b, p, q, f));
     }
-    out->gain = folds_mean(&folds);
-    out->gain_se = folds_error(&folds);
+    *se = folds_error(&folds);
+    return folds_mean(&folds);
+}
+
+static bool is_clear(double gain, double se, double margin)
+{
+    return gain > 0 && gain > margin * se;
 }
 
 /* ---- adjustments ---- */
@@ -192,12 +201,36 @@ static int select_without(const struct blending *b, int part, double *weight, st
     return greedy_select(&g, weight, err);
 }
 
-/* Mean of the models' predictions by weight, in the order of the models. */
-static void mix(const struct blending *b, const double *weight, int64_t row, float *out)
+/* Weights by the rows of all parts but one; -1 = of all. */
+static int weigh_without(const struct blending *b, enum blend_rule rule, int part, double *weight,
+                         struct err *err)
 {
+    if (rule == BLEND_MEAN)
+        return select_without(b, part, weight, err);
+    for (int64_t i = 0; i < b->first->held.n; i++)
+        b->use[i] = part_of(b, b->first->held.fold[i]) != part;
+    const struct pool_fit f = { .models = b->in->models,
+                                .n_models = b->in->n,
+                                .use = b->use,
+                                .most = b->in->most,
+                                .seed = b->in->seed };
+    return pool_fit(&f, weight, err);
+}
+
+/* The models' predictions of a row as one, in the order of the models. */
+static void mix(const struct blending *b, enum blend_rule rule, const double *weight, int64_t row,
+                float *out)
+{
+    double logs[PREDICTIONS_MOST_CLASSES] = { 0 };
     int k = b->first->outputs;
 
-    for (int o = 0; o < k; o++) {
+    for (int m = 0; m < b->in->n && rule == BLEND_POOL; m++) {
+        if (weight[m] != 0)
+            pool_add(weight[m], b->in->models[m]->held.p + row * k, k, 1, logs);
+    }
+    if (rule == BLEND_POOL)
+        pool_end(logs, k, 1, out);
+    for (int o = 0; o < k && rule == BLEND_MEAN; o++) {
         double sum = 0;
         for (int m = 0; m < b->in->n; m++) {
             if (weight[m] > 0)
@@ -260,33 +293,45 @@ static int score_models(struct blending *b, double *sizes, struct err *err)
     return 0;
 }
 
-/* Fills b->ensemble and b->single part by part. */
-static int nest(struct blending *b, struct err *err)
+/* Fills b->single part by part. */
+static int nest_single(struct blending *b, struct err *err)
 {
     const struct predictions *f = b->first;
-    double weight[GREEDY_MOST_MODELS], sizes[FOLDS] = { 0 };
+    double sizes[FOLDS] = { 0 };
     size_t row = (size_t)f->outputs;
+    int best[ADJUST_PARTS];
 
     if (score_models(b, sizes, err) < 0)
         return -1;
+    for (int part = 0; part < MIN(f->folds, PARTS); part++)
+        best[part] = best_without(b, sizes, part);
+    for (int64_t i = 0; i < f->held.n; i++)
+        memcpy(b->single + (size_t)i * row,
+               b->in->models[best[part_of(b, f->held.fold[i])]]->held.p + (size_t)i * row,
+               row * sizeof(float));
+    return 0;
+}
+
+/* Fills p[held.n][outputs] part by part with what models together predict by the rule. */
+static int nest(struct blending *b, enum blend_rule rule, float *p, struct err *err)
+{
+    const struct predictions *f = b->first;
+    double weight[GREEDY_MOST_MODELS];
+
     for (int part = 0; part < MIN(f->folds, PARTS); part++) {
-        int best = best_without(b, sizes, part);
-        if (select_without(b, part, weight, err) < 0)
+        if (weigh_without(b, rule, part, weight, err) < 0)
             return -1;
         for (int64_t i = 0; i < f->held.n; i++) {
-            if (part_of(b, f->held.fold[i]) != part)
-                continue;
-            mix(b, weight, i, b->ensemble + (size_t)i * row);
-            memcpy(b->single + (size_t)i * row, b->in->models[best]->held.p + (size_t)i * row,
-                   row * sizeof(float));
+            if (part_of(b, f->held.fold[i]) == part)
+                mix(b, rule, weight, i, p + i * f->outputs);
         }
     }
     return 0;
 }
 
-/* Weighted mean of what the members predict for the test rows. Where it is calibrated, their powers do
+/* What the members predict for the test rows together. Where their mean is calibrated, their powers do
  * not count, as in the model file (ml/model/artifact.h). */
-static int test_mean(const struct blending *b, const struct blend *out, float *p, struct err *err)
+static int test_mix(const struct blending *b, const struct blend *out, float *p, struct err *err)
 {
     const struct predicted_rows *t = &b->first->test;
     size_t values = (size_t)(t->n * b->first->outputs);
@@ -296,17 +341,21 @@ static int test_mean(const struct blending *b, const struct blend *out, float *p
         return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
     for (int m = 0; m < b->in->n; m++) {
         struct adjust bag = { 0 };
-        if (!(out->weight[m] > 0))
+        if (out->weight[m] == 0)
             continue;
         memcpy(p, b->in->models[m]->test.p, values * sizeof *p);
-        if (!out->adjust.calibrates)
+        if (out->rule == BLEND_POOL || !out->adjust.calibrates)
             adjust_of_power(b->in->models[m]->power, b->first->outputs, &bag);
         adjust_probabilities(&bag, p, t->n);
         adjust_fini(&bag);
-        for (size_t i = 0; i < values; i++)
+        if (out->rule == BLEND_POOL)
+            pool_add(out->weight[m], p, b->first->outputs, t->n, sum);
+        for (size_t i = 0; i < values && out->rule == BLEND_MEAN; i++)
             sum[i] += out->weight[m] * (double)p[i];
     }
-    for (size_t i = 0; i < values; i++)
+    if (out->rule == BLEND_POOL)
+        pool_end(sum, b->first->outputs, t->n, p);
+    for (size_t i = 0; i < values && out->rule == BLEND_MEAN; i++)
         p[i] = (float)sum[i];
     mem_try_free(sum);
     return 0;
@@ -323,7 +372,7 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
     float *p = mem_try_alloc((size_t)(t->n * k) * sizeof *p);
     if (!p)
         return err_set(err, ERR_NOMEM, "no memory for %lld predictions", (long long)t->n);
-    if (test_mean(b, out, p, err) < 0) {
+    if (test_mix(b, out, p, err) < 0) {
         mem_try_free(p);
         return -1;
     }
@@ -341,28 +390,61 @@ static bool is_enough(const struct blending *b, const struct blend *out)
 {
     if (b->first->held.n < GREEDY_FEW_ROWS && !b->in->is_holdout)
         return out->gain > BLEND_FEW_MARGIN * out->gain_se;
-    return out->gain > 0 && out->gain > BLEND_MARGIN * out->gain_se;
+    return is_clear(out->gain, out->gain_se, BLEND_MARGIN);
+}
+
+/* Whether the pool is better than these predictions beyond doubt. */
+static bool pool_beats(struct blending *b, const float *p)
+{
+    double se, gain = gain_of(b, b->pool, p, &se);
+
+    return is_clear(gain, se, BLEND_POOL_MARGIN);
+}
+
+/* Takes the pool in the place of the mean where it is better than that and than the best single model,
+ * each adjusted as it would ship. */
+static int try_pool(struct blending *b, struct blend *out, struct err *err)
+{
+    struct adjust adjust = { 0 };
+
+    if (nest(b, BLEND_POOL, b->pool, err) < 0 || adjust_held(b, b->pool, &adjust, err) < 0) {
+        adjust_fini(&adjust);
+        return -1;
+    }
+    if (!pool_beats(b, b->ensemble) || !pool_beats(b, b->single)) {
+        adjust_fini(&adjust);
+        return 0;
+    }
+    float *mean = b->ensemble;
+    b->ensemble = b->pool;
+    b->pool = mean;
+    adjust_fini(&out->adjust);
+    out->adjust = adjust;
+    out->rule = BLEND_POOL;
+    return 0;
 }
 
 static int blend(struct blending *b, struct blend *out, struct err *err)
 {
     struct adjust single = { 0 };
-    int rc = nest(b, err);
+    int rc = nest_single(b, err);
 
     if (rc == 0)
-        rc = select_without(b, -1, out->weight, err);
-    if (rc == 0)
         rc = adjust_held(b, b->single, &single, err);
+    adjust_fini(&single);
+    if (rc == 0)
+        rc = nest(b, BLEND_MEAN, b->ensemble, err);
     if (rc == 0)
         rc = adjust_held(b, b->ensemble, &out->adjust, err);
-    adjust_fini(&single);
-    if (rc < 0)
+    if (rc == 0 && b->pool)
+        rc = try_pool(b, out, err);
+    if (rc < 0 || weigh_without(b, out->rule, -1, out->weight, err) < 0)
         return -1;
     for (int m = 0; m < b->in->n; m++)
-        out->members += out->weight[m] > 0;
+        out->members += out->weight[m] != 0;
     mean_score(b, b->ensemble, &out->score, &out->se);
     mean_score(b, b->single, &out->single, &out->single_se);
-    gain_of(b, out);
+    out->gain = gain_of(b, b->ensemble, b->single, &out->gain_se);
     out->is_better = out->members > 1 && is_enough(b, out);
     return test_score(b, out, err);
 }
@@ -387,17 +469,20 @@ int blend_make(const struct blend_in *in, struct blend *out, struct err *err)
     }
     b.ensemble = mem_try_alloc(floats * sizeof *b.ensemble);
     b.single = mem_try_alloc(floats * sizeof *b.single);
+    bool is_pooled = f->task != ML_REGRESSION && in->n > 1;
+    b.pool = is_pooled ? mem_try_alloc(floats * sizeof *b.pool) : NULL;
     b.p = mem_try_alloc(floats * sizeof *b.p);
     b.y = mem_try_alloc(rows * sizeof *b.y);
     b.weight = mem_try_alloc(rows * sizeof *b.weight);
     b.use = mem_try_alloc(rows);
     b.scores = mem_array((size_t)in->n * (size_t)f->folds, sizeof *b.scores);
-    if (!b.ensemble || !b.single || !b.p || !b.y || !b.weight || !b.use)
+    if (!b.ensemble || !b.single || (is_pooled && !b.pool) || !b.p || !b.y || !b.weight || !b.use)
         err_set(err, ERR_NOMEM, "no memory to combine %d models of %zu rows", in->n, rows);
     else
         rc = blend(&b, out, err);
     mem_try_free(b.ensemble);
     mem_try_free(b.single);
+    mem_try_free(b.pool);
     mem_try_free(b.p);
     mem_try_free(b.y);
     mem_try_free(b.weight);

@@ -1,12 +1,16 @@
 /* blend.h - an ensemble of a study's models, and whether it is better than the best of them.
  *
- * The weights that ship are selected on all held-out rows (greedy.h). The score is nested: the rows
- * of each fold are scored with weights that were selected on the other folds, and the best single
- * model is chosen and scored in the same way, so that neither profits from having been picked on the
- * rows that judge it (Cawley and Talbot, On over-fitting in model selection, JMLR 2010). The
- * ensemble ships where its gain is more than BLEND_MARGIN standard errors of the gain, which come
- * from leaving out blocks of rows (the delete-a-group jackknife), so that both sides lose the same
- * rows, or from the folds where their rows err together. Of folds of fewer than GREEDY_FEW_ROWS rows it ships unless it is an error worse
+ * The models' mean is tried, with weights from greedy.h, and of classes their log-linear pool too, with
+ * weights from pool_fit.h. The pool is taken where it is better than the mean, and than the best single
+ * model, by BLEND_POOL_MARGIN standard errors each.
+ *
+ * The weights that ship come from all held-out rows. The scores are nested: the rows of each fold are
+ * scored with weights that come from the other folds, and the best single model is chosen and scored in
+ * the same way, so that neither profits from having been picked on the rows that judge it (Cawley and
+ * Talbot, On over-fitting in model selection, JMLR 2010). The ensemble ships where its gain is more
+ * than BLEND_MARGIN standard errors of the gain, which come from leaving out blocks of rows (the
+ * delete-a-group jackknife), so that both sides lose the same rows, or from the folds where their rows
+ * err together. Of folds of fewer than GREEDY_FEW_ROWS rows it ships unless it is an error worse
  * (BLEND_FEW_MARGIN): the error is then larger than what ensembles gain on average, so a stricter check
  * refuses good ones by chance. After a holdout the best model would be refitted on all rows, which is
  * worth more than that, so the margin stays.
@@ -17,11 +21,17 @@
 #include "ml/adjust/adjust_fit.h"
 #include "ml/ensemble/greedy.h"
 
-#define BLEND_MARGIN     0.25
-#define BLEND_FEW_MARGIN (-1.0)
+#define BLEND_MARGIN      0.25
+#define BLEND_POOL_MARGIN 1.0
+#define BLEND_FEW_MARGIN  (-1.0)
+
+/* MEAN: the weighted mean of what the members predict. POOL: the log-linear pool of their
+ * probabilities (ml/adjust/pool.h). */
+enum blend_rule { BLEND_MEAN, BLEND_POOL };
 
 struct blend {
-    /* [models] weights that add up to 1; 0 = not a member */
+    enum blend_rule rule;
+    /* [models] 0 = not a member. Of a mean they are above 0 and add up to 1. */
     double weight[GREEDY_MOST_MODELS];
     int members;
     /* nested, by the study's metric: of the ensemble and of the best single model; NaN = undefined */

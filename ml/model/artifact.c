@@ -82,12 +82,15 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
         view_u32(in, &n, err) < 0)
         return -1;
     bool has_unit = (task & ARTIFACT_UNIT) != 0, is_adjusted = (task & ARTIFACT_ADJUST) != 0;
-    task &= (uint8_t) ~(ARTIFACT_UNIT | ARTIFACT_ADJUST);
+    a->is_pool = (task & ARTIFACT_POOL) != 0;
+    task &= (uint8_t) ~(ARTIFACT_UNIT | ARTIFACT_ADJUST | ARTIFACT_POOL);
     bool fits = task == ML_BINARY       ? n == 2
                 : task == ML_MULTICLASS ? n >= 2
                                         : task == ML_REGRESSION && n == 0;
     if (!fits || n > ARTIFACT_MAX_CLASSES)
         return broken(err, "its task and classes do not fit");
+    if (a->is_pool && (task == ML_REGRESSION || strcmp(a->family, ARTIFACT_ENSEMBLE) != 0))
+        return broken(err, "only an ensemble of classes is a pool");
     a->classes = mem_array(n + 1, sizeof(*a->classes));
     a->n_classes = (int)n;
     for (uint32_t i = 0; i < n; i++) {

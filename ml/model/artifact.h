@@ -25,6 +25,10 @@
  * threshold: 64-bit float, above 1. Of an ensemble that is calibrated, the members' powers do not
  * count.
  *
+ * Format 6 is an ensemble, with or without adjustments, that predicts the log-linear pool of its
+ * members' probabilities (ml/adjust/pool.h) instead of their mean. Weights may be below 0, and the members'
+ * powers count in any case.
+ *
  * The bytes are a pure function of the fitted parts: no time, host, path or duration. Called by
  * fit/, the worker, the CLI. */
 #ifndef ML_MODEL_ARTIFACT_H
@@ -107,15 +111,26 @@ struct artifact_parts {
     /* Of an ensemble (artifact_write_ensemble), in the place of models and prep; else 0. */
     const struct artifact_part *members;
     int n_members;
+    bool is_pool;
     const struct artifact_limits *limits;
 };
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
 
+/* How the members of an ensemble predict together. */
+struct artifact_together {
+    /* the log-linear pool of classes; else the weighted mean */
+    bool is_pool;
+    /* NULL = none */
+    const struct artifact_limits *limits;
+    const struct adjust *adjust;
+    /* by the metric of the members */
+    double score, se;
+};
 /* Writes the file of an ensemble of 2 to ARTIFACT_MAX_MEMBERS models of one problem. Weights are
- * above 0 and add up to 1. score, se: by the metric of the members. limits, adjust: NULL = none. */
+ * above 0 and add up to 1; of a pool they are any but 0. */
 int artifact_write_ensemble(const struct artifact_part *parts, int n,
-                            const struct artifact_limits *limits, const struct adjust *adjust,
-                            double score, double se, struct buf *out, struct err *err);
+                            const struct artifact_together *together, struct buf *out,
+                            struct err *err);
 
 /* a model file in memory */
 struct artifact;
@@ -139,6 +154,8 @@ const char *artifact_column_name(const struct artifact *a, int c);
 enum frame_type artifact_column_type(const struct artifact *a, int c);
 /* An error if the model is of images and the table is not of such. */
 int artifact_images_check(const struct artifact *a, const struct frame *f, struct err *err);
+/* Whether it is an ensemble that is a pool. */
+bool artifact_is_pool(const struct artifact *a);
 /* The members of an ensemble, heaviest first; 0 = it is none. weight: NULL = not asked for. */
 int artifact_members(const struct artifact *a);
 const struct artifact *artifact_member(const struct artifact *a, int i, double *weight);

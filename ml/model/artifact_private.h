@@ -9,13 +9,16 @@
 /* ARTIFACT_UNIT: a bit beside the task: the unit of the target follows the classes, which readers of
  * format 1 do not know. Files without it stay of format 1. ARTIFACT_ADJUST: likewise the adjustments,
  * behind the unit, which readers of formats 1 to 3 do not know. The power of the mean is one of
- * them that readers of format 4 do not know. */
+ * them that readers of format 4 do not know. ARTIFACT_POOL: an ensemble is a pool, which readers of
+ * formats 1 to 5 do not know; nothing follows. */
 enum {
     ARTIFACT_PLAIN_FORMAT = 1,
     ARTIFACT_UNIT_FORMAT = 2,
     ARTIFACT_ENSEMBLE_FORMAT = 3,
     ARTIFACT_ADJUST_FORMAT = 4,
     ARTIFACT_POWER_FORMAT = 5,
+    ARTIFACT_POOL_FORMAT = 6,
+    ARTIFACT_POOL = 0x20,
     ARTIFACT_ADJUST = 0x40,
     ARTIFACT_UNIT = 0x80
 };
@@ -39,6 +42,7 @@ struct artifact {
     /* [info.n_models], within the caller's bytes */
     struct view *staged;
     int n_outputs;
+    bool is_pool;
     /* NULL = the file has one model, or the bag of its folds; else there are no models here */
     struct ensemble *ensemble;
 };
@@ -49,7 +53,20 @@ struct artifact_view {
     struct artifact_view **members;
 };
 
-/* ---- ensembles (artifact_ensemble.c) ---- */
+/* ---- ensembles (artifact_ensemble.c, ensemble_explain.c) ---- */
+
+struct ensemble {
+    int n, n_columns;
+    struct artifact_limits limits;
+    double weight[ARTIFACT_MAX_MEMBERS];
+    struct artifact *file[ARTIFACT_MAX_MEMBERS];
+    /* [n_columns] a member that reads the column, and which of its columns it is */
+    struct ensemble_column {
+        int member, column;
+    } * columns;
+    /* [n][prep_columns of the member]: the ensemble's column */
+    int *at[ARTIFACT_MAX_MEMBERS];
+};
 
 /* Reads the members from the section of models; each is a whole model file. */
 int ensemble_read(struct artifact *a, struct view *in, struct err *err);
@@ -57,6 +74,12 @@ void ensemble_free(struct artifact *a);
 int ensemble_view(struct artifact_view *v, const struct frame *f, struct err *err);
 int ensemble_predict(const struct artifact_view *v, int64_t from, int64_t n, float *out,
                      struct err *err);
+/* The weighted mean or the pool of the members, before it is calibrated. */
+int ensemble_mix(const struct artifact_view *v, int64_t from, int64_t n, float *out,
+                 struct err *err);
+const struct prep *ensemble_prep(const struct ensemble *e, int member);
+/* The value held to what a member may predict. */
+double ensemble_limited(const struct ensemble *e, double value);
 int ensemble_shuffle(struct artifact_view *v, int column, const int32_t *order, struct err *err);
 int ensemble_importance(const struct artifact *a, double *out, struct err *err);
 int ensemble_explain(const struct artifact_view *v, int64_t from, int64_t n, const int *of,

@@ -28,7 +28,8 @@ static bool adjusts(const struct artifact_parts *p)
 static int write_info(const struct artifact_parts *p, struct buf *b, struct err *err)
 {
     bool has_unit = p->unit.kind != TARGET_PLAIN;
-    int bits = (has_unit ? ARTIFACT_UNIT : 0) | (adjusts(p) ? ARTIFACT_ADJUST : 0);
+    int bits = (has_unit ? ARTIFACT_UNIT : 0) | (adjusts(p) ? ARTIFACT_ADJUST : 0) |
+               (p->is_pool ? ARTIFACT_POOL : 0);
 
     if (buf_put_u8(b, (uint8_t)((int)p->task | bits), err) < 0 ||
         buf_put_str(b, p->target, err) < 0 || buf_put_str(b, p->family, err) < 0 ||
@@ -122,6 +123,8 @@ static int add_steps(struct buf *b, const struct prep *p, struct err *err)
 
 static uint32_t format_of(const struct artifact_parts *p)
 {
+    if (p->is_pool)
+        return ARTIFACT_POOL_FORMAT;
     if (adjusts(p))
         return p->adjust->power > 0 ? ARTIFACT_POWER_FORMAT : ARTIFACT_ADJUST_FORMAT;
     if (p->n_members > 0)
@@ -180,10 +183,11 @@ static int add_inputs(struct buf *b, const struct artifact_parts *p, struct err 
     return buf_adds(b, "]", err) < 0 ? -1 : add_steps(b, p->prep, err);
 }
 
-/* {"weight", "family", "models", "bytes", "score", "score_se", "schema": that of its own file} */
+/* "rule": "mean" or "pool", and of each member {"weight", "family", "models", "bytes", "score", "score_se", "schema": that of its own file} */
 static int add_members(struct buf *b, const struct artifact_parts *p, struct err *err)
 {
-    if (add_key(b, "members", err) < 0 || buf_adds(b, "[", err) < 0)
+    if (add_key(b, "rule", err) < 0 || json_text_str(b, p->is_pool ? "pool" : "mean", err) < 0 ||
+        add_key(b, "members", err) < 0 || buf_adds(b, "[", err) < 0)
         return -1;
     for (int i = 0; i < p->n_members; i++) {
         const struct artifact_part *m = &p->members[i];
@@ -393,8 +397,8 @@ int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *
 }
 
 int artifact_write_ensemble(const struct artifact_part *parts, int n,
-                            const struct artifact_limits *limits, const struct adjust *adjust,
-                            double score, double se, struct buf *out, struct err *err)
+                            const struct artifact_together *together, struct buf *out,
+                            struct err *err)
 {
     CHECK(n >= 2 && n <= ARTIFACT_MAX_MEMBERS);
     const struct artifact_info *info = artifact_info(parts[0].file);
@@ -404,13 +408,14 @@ int artifact_write_ensemble(const struct artifact_part *parts, int n,
                                 .classes = info->classes,
                                 .family = ARTIFACT_ENSEMBLE,
                                 .metric = info->metric,
-                                .score = score,
-                                .score_se = se,
+                                .score = together->score,
+                                .score_se = together->se,
                                 .unit = { TARGET_PLAIN, 0, 1 },
-                                .adjust = adjust,
+                                .adjust = together->adjust,
                                 .members = parts,
                                 .n_members = n,
-                                .limits = limits };
+                                .is_pool = together->is_pool,
+                                .limits = together->limits };
 
     /* what float does not hold is left to the shift */
     if (info->unit.kind == TARGET_SHIFTED)

@@ -59,6 +59,27 @@ cp out fit.json
 ok "which ships" test "$(result ensemble.ships)" = true
 ok "and is better by its nested score" awk -v a="$(result ensemble.score)" -v b="$(result ensemble.single)" 'BEGIN { print a, b; exit !(a < b) }'
 
+# Of classes a log-linear pool is tried beside the mean. Where classes follow a sum of smooth parts, what a weak model says is
+# best taken away from what a strong one says.
+awk 'BEGIN { srand(3); print "a,b,c,d,y"; for (i = 0; i < 1800; i++) { a = 2 * rand() - 1; b = 2 * rand() - 1; c = 2 * rand() - 1; d = 2 * rand() - 1
+    print a "," b "," c "," d ",c" int((a + b * b + sin(3 * c) + .3 * d + .3 * rand() + 2.85) * 1.5) } }' >all.csv
+head -1201 all.csv >train.csv
+{ head -1 all.csv && tail -600 all.csv; } >test.csv
+of_classes() { fit_json --trials 12 --families linear,boost,extra_trees --test test.csv "$@"; }
+ok "a fit of classes ends with one, too" of_classes -o c.assay
+ok "it ships as a pool" test "$(result ensemble.ships) $(result ensemble.rule)" = "true pool"
+ok "which is better than the best single model by its nested score" awk -v a="$(result ensemble.score)" -v b="$(result ensemble.single)" 'BEGIN { print a, b; exit !(a < b) }'
+ok "and on test rows than the best trial" awk -v a="$(result ensemble.test_score)" -v b="$(jq .leaderboard.rows[0].test_score fit.json)" 'BEGIN { print a, b; exit !(a < b) }'
+ok "its score is found again" near "$("$ASSAY" score c.assay test.csv --json | jq '.scores[] | select(.metric == "logloss") | .score')" "$(result ensemble.test_score)"
+ok "the file says the rule and the weights" test "$("$ASSAY" predict c.assay --json | jq -c '[.rule, (.members | map(.weight) | add > 0)]')" = '["pool",true]'
+ok "it is explained by columns" "$ASSAY" explain c.assay
+ok "its rows by values" "$ASSAY" explain c.assay test.csv -o why.csv
+ok "two fits are equal" of_classes -o again.assay
+ok "to the bit" cmp c.assay again.assay
+table 900 >all.csv
+head -601 all.csv >train.csv
+{ head -1 all.csv && tail -300 all.csv; } >test.csv
+
 # After a holdout the rows held out are dealt out to parts.
 held() { "$ASSAY" fit train.csv --target y --trials 12 --families linear,boost,extra_trees --validation holdout --test test.csv "$@" --json >fit.json; }
 ok "a fit with a holdout ends with one, too" held -o h.assay

@@ -36,21 +36,36 @@ static struct frame *train_table(void)
     return f;
 }
 
-static struct ml_data *problem(const struct frame *f)
+static struct ml_data *opened(const struct ml_data_spec *spec)
 {
     struct err err = { 0 };
-    struct ml_data_spec spec = { .frame = f,
-                                 .target = "y",
-                                 .positive = "yes",
-                                 .task = ML_BINARY,
-                                 .metric = METRIC_AUC,
-                                 .folds = 3,
-                                 .split_seed = 1 };
-    struct ml_data *d = ml_data_open(&spec, &err);
+    struct ml_data *d = ml_data_open(spec, &err);
 
     if (!d)
         fail_msg("%s", err.text);
     return d;
+}
+
+static struct ml_data *problem(const struct frame *f)
+{
+    return opened(&(struct ml_data_spec){ .frame = f,
+                                          .target = "y",
+                                          .positive = "yes",
+                                          .task = ML_BINARY,
+                                          .metric = METRIC_AUC,
+                                          .folds = 3,
+                                          .split_seed = 1 });
+}
+
+/* The same table, but its kind is asked for, of which there are three. */
+static struct ml_data *problem_of_kinds(const struct frame *f)
+{
+    return opened(&(struct ml_data_spec){ .frame = f,
+                                          .target = "kind",
+                                          .task = ML_MULTICLASS,
+                                          .metric = METRIC_LOGLOSS,
+                                          .folds = 3,
+                                          .split_seed = 1 });
 }
 
 /* What the next files do to their outputs; NULL = nothing. */
@@ -60,13 +75,14 @@ static const struct adjust *adjusts;
 static struct buf ship(struct ml_data *d, const char *family, double score)
 {
     const struct model_ops *ops = model_find(family);
-    struct artifact_parts parts = { .task = ML_BINARY,
-                                    .target = "y",
-                                    .n_classes = 2,
+    bool is_binary = d->spec.task == ML_BINARY;
+    struct artifact_parts parts = { .task = d->spec.task,
+                                    .target = is_binary ? "y" : "kind",
+                                    .n_classes = d->n_classes,
                                     .classes = (const char *const *)d->classes,
                                     .family = family,
                                     .params_json = "{\"learning_rate\":0.1}",
-                                    .metric = "auc",
+                                    .metric = is_binary ? "auc" : "logloss",
                                     .score = score,
                                     .score_se = NAN,
                                     .adjust = adjusts,
@@ -311,6 +327,195 @@ static void a_power_is_kept_applied_and_explained(void **state)
     frame_close(f);
 }
 
+/* ---- ensembles ---- */
+
+/* Files and what they predict alone. */
+struct members {
+    int n;
+    struct buf file[3];
+    struct artifact *a[3];
+    float p[3][3 * 300];
+};
+
+static void members_make(struct members *m, struct ml_data *d, const struct frame *f,
+                         const char *const *families, int n)
+{
+    m->n = n;
+    for (int i = 0; i < n; i++) {
+        m->file[i] = ship(d, families[i], NAN);
+        m->a[i] = loaded(&m->file[i]);
+        predict_all(m->a[i], f, m->p[i]);
+    }
+}
+
+static void members_free(struct members *m)
+{
+    for (int i = 0; i < m->n; i++) {
+        artifact_close(m->a[i]);
+        buf_fini(&m->file[i]);
+    }
+}
+
+static struct buf together(const struct members *m, const double *weight, bool is_pool)
+{
+    const struct artifact_together how = { .is_pool = is_pool, .score = 0.9, .se = NAN };
+    struct artifact_part parts[3];
+    struct err err = { 0 };
+    struct buf out;
+
+    buf_init(&out, ARTIFACT_MAX_BYTES);
+    for (int i = 0; i < m->n; i++)
+        parts[i] = (struct artifact_part){ weight[i], m->a[i], m->file[i].data, m->file[i].len };
+    if (artifact_write_ensemble(parts, m->n, &how, &out, &err) < 0)
+        fail_msg("%s", err.text);
+    return out;
+}
+
+/* By the definition of pool.h. */
+static double pooled(const struct members *m, const double *weight, int row, int classes, int of)
+{
+    double all = 0, want = 0;
+
+    for (int c = 0; c < classes; c++) {
+        double sum = 0;
+        for (int i = 0; i < m->n; i++) {
+            double p = classes > 2 ? (double)m->p[i][row * classes + c]
+                       : c         ? (double)m->p[i][row]
+                                   : 1 - (double)m->p[i][row];
+            sum += weight[i] * log(fmax(p, 1e-5));
+        }
+        all += exp(sum);
+        want = c == of ? exp(sum) : want;
+    }
+    return want / all;
+}
+
+/* What explains rows adds up to what is predicted: log-odds of two classes, else a probability. */
+static void explained_rows_add_up(const struct artifact *a, const struct frame *f, const float *got,
+                                  int classes, const int *of)
+{
+    struct err err = { 0 };
+    int columns = artifact_columns(a);
+    double *out = calloc(300 * ((size_t)columns + 1), sizeof *out);
+    struct artifact_view *v = artifact_view_new(a, f, &err);
+
+    assert_int_equal(artifact_explain(v, 0, 300, of, out, &err), 0);
+    for (int i = 0; i < 300; i++) {
+        double sum = 0, size = 0,
+               p = classes > 2 ? (double)got[i * classes + of[i]] : (double)got[i];
+        for (int c = 0; c <= columns; c++) {
+            sum += out[i * (columns + 1) + c];
+            size += c < columns ? fabs(out[i * (columns + 1) + c]) : 0;
+        }
+        if (!(fabs((classes > 2 ? sum : 1 / (1 + exp(-sum))) - p) < 1e-4))
+            fail_msg("%d classes, row %d: %g for %g", classes, i, sum, p);
+        assert_true(size > 0);
+    }
+    artifact_view_free(v);
+    free(out);
+}
+
+static void a_pool_predicts_by_the_logs_of_its_members_and_is_explained(void **state)
+{
+    static const char *const families[] = { "boost", "linear", "extra_trees" };
+    static const double weight[] = { 0.9, -0.35, 0.5 };
+    struct frame *f = train_table();
+    static int of[300];
+    float got[3 * 300];
+
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        of[i] = i % 3;
+    for (int classes = 2; classes <= 3; classes++) {
+        struct ml_data *d = classes > 2 ? problem_of_kinds(f) : problem(f);
+        struct members m;
+        members_make(&m, d, f, families, 3);
+        struct buf b = together(&m, weight, true);
+        struct artifact *a = loaded(&b);
+        double told = 0;
+        assert_int_equal(b.data[8], ARTIFACT_POOL_FORMAT);
+        assert_true(artifact_is_pool(a) && artifact_members(a) == 3);
+        artifact_member(a, 1, &told);
+        assert_true(told == -0.35);
+        assert_non_null(strstr(artifact_info(a)->schema_json, "\"rule\":\"pool\""));
+        predict_all(a, f, got);
+        for (int i = 0; i < 300; i++) {
+            for (int c = 0; c < (classes > 2 ? classes : 1); c++) {
+                double want = pooled(&m, weight, i, classes, classes > 2 ? c : 1);
+                assert_true(fabs((double)got[classes > 2 ? i * classes + c : i] - want) < 1e-5);
+            }
+        }
+        explained_rows_add_up(a, f, got, classes, of);
+        artifact_close(a);
+        buf_fini(&b);
+        members_free(&m);
+        ml_data_close(d);
+    }
+    frame_close(f);
+}
+
+/* A mean keeps its format and its rules; a network in a pool leaves its part to the base. */
+static void means_and_networks_stay_what_they_were(void **state)
+{
+    static const char *const families[] = { "boost", "mlp" };
+    static const double half[] = { 0.5, 0.5 }, pull[] = { 1.2, -0.3 };
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    static int of[300];
+    struct members m;
+    float got[300];
+
+    (void)state;
+    members_make(&m, d, f, families, 2);
+    struct buf b = together(&m, half, false), pool = together(&m, pull, true);
+    struct artifact *a = loaded(&b), *p = loaded(&pool);
+    assert_true(b.data[8] == ARTIFACT_ENSEMBLE_FORMAT && !artifact_is_pool(a));
+    predict_all(a, f, got);
+    for (int i = 0; i < 300; i++)
+        assert_true(fabs((double)got[i] - ((double)m.p[0][i] + (double)m.p[1][i]) / 2) < 1e-6);
+    explained_rows_add_up(a, f, got, 2, of);
+    predict_all(p, f, got);
+    explained_rows_add_up(p, f, got, 2, of);
+    artifact_close(a);
+    artifact_close(p);
+    buf_fini(&b);
+    buf_fini(&pool);
+    members_free(&m);
+    ml_data_close(d);
+    frame_close(f);
+}
+
+/* Weights that a mean may not have, and those that no pool has. */
+static void impossible_weights_are_refused(void **state)
+{
+    static const struct {
+        double weight[2];
+        bool is_pool, is_good;
+    } cases[] = { { { 0.5, 0.5 }, false, true },   { { 0.5, 0.4 }, false, false },
+                  { { 1.5, -0.5 }, false, false }, { { 1.5, -0.5 }, true, true },
+                  { { 0.4, 0.4 }, true, true },    { { 0.5, 0 }, true, false },
+                  { { 0.5, 101 }, true, false },   { { 0.5, NAN }, true, false } };
+    static const char *const families[] = { "boost", "linear" };
+    struct frame *f = train_table();
+    struct ml_data *d = problem(f);
+    struct members m;
+
+    (void)state;
+    members_make(&m, d, f, families, 2);
+    for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+        struct buf b = together(&m, cases[k].weight, cases[k].is_pool);
+        struct err err = { 0 };
+        struct artifact *a = artifact_load(b.data, b.len, &err);
+        if ((a != NULL) != cases[k].is_good)
+            fail_msg("case %zu: %s", k, a ? "read" : err.text);
+        artifact_close(a);
+        buf_fini(&b);
+    }
+    members_free(&m);
+    ml_data_close(d);
+    frame_close(f);
+}
+
 static void columns_are_matched_by_name(void **state)
 {
     struct frame *f = train_table();
@@ -461,6 +666,9 @@ int main(void)
         cmocka_unit_test(models_staged_one_by_one_make_the_same_mean),
         cmocka_unit_test(adjustments_are_kept_and_applied),
         cmocka_unit_test(a_power_is_kept_applied_and_explained),
+        cmocka_unit_test(a_pool_predicts_by_the_logs_of_its_members_and_is_explained),
+        cmocka_unit_test(means_and_networks_stay_what_they_were),
+        cmocka_unit_test(impossible_weights_are_refused),
         cmocka_unit_test(columns_are_matched_by_name),
         cmocka_unit_test(damage_is_refused),
         cmocka_unit_test(versions_and_strangers_are_told_apart),

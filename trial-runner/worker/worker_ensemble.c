@@ -92,16 +92,16 @@ static int read_all(struct worker *w, struct job *j, struct making *m, struct er
 
 /* ---- the file ---- */
 
-/* The members in the order of their weights, equal ones in that of the grant. */
+/* The members, heaviest first, equal ones in the order of the grant. */
 static int members_of(const struct making *m, int out[GREEDY_MOST_MODELS])
 {
     int n = 0;
 
     for (int i = 0; i < m->n; i++) {
         int at = n;
-        if (!(m->blend.weight[i] > 0))
+        if (m->blend.weight[i] == 0)
             continue;
-        for (; at > 0 && m->blend.weight[out[at - 1]] < m->blend.weight[i]; at--)
+        for (; at > 0 && fabs(m->blend.weight[out[at - 1]]) < fabs(m->blend.weight[i]); at--)
             out[at] = out[at - 1];
         out[at] = i;
         n++;
@@ -117,6 +117,11 @@ static int write_file(struct worker *w, struct job *j, const struct making *m, s
     struct buf bytes[ARTIFACT_MAX_MEMBERS] = { 0 };
     int of[GREEDY_MOST_MODELS], n = members_of(m, of), rc = 0;
 
+    const struct artifact_together together = { .is_pool = m->blend.rule == BLEND_POOL,
+                                                .limits = m->has_limits ? &m->limits : NULL,
+                                                .adjust = &m->blend.adjust,
+                                                .score = m->blend.score,
+                                                .se = m->blend.se };
     CHECK(n >= 2 && n <= ARTIFACT_MAX_MEMBERS);
     for (int i = 0; i < n && rc == 0; i++) {
         worker_beat(w, LONG_MS);
@@ -127,8 +132,7 @@ static int write_file(struct worker *w, struct job *j, const struct making *m, s
             (struct artifact_part){ m->blend.weight[of[i]], files[i], bytes[i].data, bytes[i].len };
     }
     if (rc == 0)
-        rc = artifact_write_ensemble(parts, n, m->has_limits ? &m->limits : NULL, &m->blend.adjust,
-                                     m->blend.score, m->blend.se, out, err);
+        rc = artifact_write_ensemble(parts, n, &together, out, err);
     for (int i = 0; i < n; i++) {
         artifact_close(files[i]);
         buf_fini(&bytes[i]);
@@ -153,11 +157,12 @@ static json_t *members_json(const struct making *m)
 static char *detail_of(const struct making *m)
 {
     const struct blend *b = &m->blend;
-    json_t *o = json_pack("{s:b, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "is_better",
-                          b->is_better, "models", m->n, "score", jsonx_real(b->score), "se",
-                          jsonx_real(b->se), "single", jsonx_real(b->single), "single_se",
-                          jsonx_real(b->single_se), "gain", jsonx_real(b->gain), "gain_se",
-                          jsonx_real(b->gain_se), "members", members_json(m));
+    json_t *o =
+        json_pack("{s:b, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "is_better", b->is_better,
+                  "rule", b->rule == BLEND_POOL ? "pool" : "mean", "models", m->n, "score",
+                  jsonx_real(b->score), "se", jsonx_real(b->se), "single", jsonx_real(b->single),
+                  "single_se", jsonx_real(b->single_se), "gain", jsonx_real(b->gain), "gain_se",
+                  jsonx_real(b->gain_se), "members", members_json(m));
 
     CHECK(o);
     char *text = jsonx_dump(o);

@@ -40,8 +40,9 @@ export function inputsOf(schema) {
   let known = 0;
   for (const m of schema.members) {
     const inputs = (m.schema?.inputs || []).filter((c) => Number.isFinite(c.importance));
-    if (inputs.length) known += m.weight;
-    for (const c of inputs) sums.set(c.name, (sums.get(c.name) || 0) + m.weight * c.importance);
+    const weight = Math.abs(m.weight);
+    if (inputs.length) known += weight;
+    for (const c of inputs) sums.set(c.name, (sums.get(c.name) || 0) + weight * c.importance);
   }
   return [...sums].map(([name, sum]) => ({ name, importance: sum / known }));
 }

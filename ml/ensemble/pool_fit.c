@@ -1,0 +1,343 @@
+/* pool_fit.c - fits the weights of a pool by Newton's method (pool_fit.h).
+ *
+ * What counts of a row are its margins: for each class that did not come and each model the logarithm
+ * of its probability less that of the class that came. With z = margins x weights the loss of the row is
+ * log(1 + sum of exp(z)). */
+#include "ml/ensemble/pool_fit.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/adjust/pool.h"
+#include "ml/math/fmath.h"
+
+#include <math.h>
+#include <string.h>
+
+/* VALUES: margins that are looked at, which bounds memory and time: a step takes some nanoseconds for
+ * each. ROUNDS, HALVES: steps, and how often one that does not help is halved. */
+enum { VALUES = 2000000, ROUNDS = 12, HALVES = 6, MOST = POOL_MOST_MODELS };
+#define PENALTY 10.0
+/* a step that moves no weight by more is the last */
+#define STILL 1e-3
+/* a class with less of the probability adds next to nothing to the curvature */
+#define LEAST_SHARE 1e-4
+
+struct margins {
+    int n_models, others;
+    int64_t n;
+    /* [n][others][n_models] */
+    float *x;
+    /* [n] what a row counts, their mean is 1; NULL = all alike */
+    double *weight;
+    /* [others] */
+    double *z;
+};
+
+/* The loss near a point: slope downhill, and curvature. */
+struct bend {
+    double loss, slope[MOST], curve[MOST][MOST];
+};
+
+/* ---- margins ---- */
+
+static double log_of(double p)
+{
+    return fm_log_d(p < POOL_LEAST_P ? POOL_LEAST_P : p);
+}
+
+static void margins_of_row(const struct predictions *p, int64_t row, int model, int n_models,
+                           float *x)
+{
+    const float *q = p->held.p + row * p->outputs;
+    int came = (int)p->held.y[row], at = model;
+
+    if (p->outputs == 1) {
+        double odds = log_of((double)q[0]) - log_of(1 - (double)q[0]);
+        x[at] = (float)(came ? -odds : odds);
+        return;
+    }
+    double base = log_of((double)q[came]);
+    for (int c = 0; c < p->outputs; c++) {
+        if (c == came)
+            continue;
+        x[at] = (float)(log_of((double)q[c]) - base);
+        at += n_models;
+    }
+}
+
+/* By the metric: log loss by class weights counts all classes alike. */
+static void rows_weigh(struct margins *m, const struct predictions *p, const int64_t *rows)
+{
+    double *size = mem_zalloc((size_t)MAX(p->classes, 2) * sizeof *size), all = 0;
+
+    for (int64_t i = 0; i < m->n; i++) {
+        m->weight[i] = p->held.weight ? p->held.weight[rows[i]] : 1;
+        size[(int)p->held.y[rows[i]]] += m->weight[i];
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        if (p->metric == METRIC_BALANCED_LOGLOSS)
+            m->weight[i] /= size[(int)p->held.y[rows[i]]];
+        all += m->weight[i];
+    }
+    for (int64_t i = 0; i < m->n; i++)
+        m->weight[i] *= (double)m->n / all;
+    mem_free(size);
+}
+
+static void margins_fini(struct margins *m)
+{
+    mem_try_free(m->x);
+    mem_try_free(m->weight);
+    mem_free(m->z);
+    *m = (struct margins){ 0 };
+}
+
+/* Which rows are looked at; returns their number. */
+static int64_t rows_draw(const struct pool_fit *f, int64_t most, int64_t *rows)
+{
+    const struct predictions *p = f->models[0];
+    int64_t all = 0, n = 0;
+    struct rng rng;
+
+    for (int64_t i = 0; i < p->held.n; i++)
+        all += !f->use || f->use[i];
+    rng_init(&rng, f->seed, 2);
+    for (int64_t i = 0; i < p->held.n; i++) {
+        if (f->use && !f->use[i])
+            continue;
+        if (all <= most || rng_unit(&rng) < (double)most / (double)all)
+            rows[n++] = i;
+    }
+    return n;
+}
+
+/* The margins of the models which[0..n). */
+static int margins_init(struct margins *m, const struct pool_fit *f, const int *which, int n,
+                        struct err *err)
+{
+    const struct predictions *p = f->models[0];
+    int64_t *rows = mem_try_alloc((size_t)(p->held.n + 1) * sizeof *rows);
+    bool weighs = p->held.weight || p->metric == METRIC_BALANCED_LOGLOSS;
+    int others = p->outputs == 1 ? 1 : p->outputs - 1;
+
+    *m = (struct margins){ .n_models = n, .others = others };
+    if (rows) {
+        m->n = rows_draw(f, MAX(VALUES / (others * n), 1), rows);
+        m->x = mem_try_alloc((size_t)(m->n * others * n + 1) * sizeof *m->x);
+        m->weight = weighs ? mem_try_alloc((size_t)(m->n + 1) * sizeof *m->weight) : NULL;
+    }
+    if (!rows || !m->x || (weighs && !m->weight)) {
+        mem_try_free(rows);
+        return err_set(err, ERR_NOMEM, "no memory to combine %d models", n);
+    }
+    m->z = mem_array((size_t)others, sizeof *m->z);
+    for (int64_t i = 0; i < m->n; i++) {
+        for (int k = 0; k < n; k++)
+            margins_of_row(f->models[which[k]], rows[i], k, n, m->x + i * others * n);
+    }
+    if (weighs)
+        rows_weigh(m, p, rows);
+    mem_try_free(rows);
+    return 0;
+}
+
+/* ---- the loss ---- */
+
+/* Fills m->z with the shares of the classes that did not come; returns the loss of the row. */
+static double row_shares(struct margins *m, const float *x, const double *weight)
+{
+    double top = 0, sum = 0;
+
+    for (int k = 0; k < m->others; k++, x += m->n_models) {
+        double z = 0;
+        for (int a = 0; a < m->n_models; a++)
+            z += weight[a] * (double)x[a];
+        m->z[k] = z;
+        top = fmax(top, z);
+    }
+    sum = fm_exp_d(-top);
+    for (int k = 0; k < m->others; k++)
+        sum += m->z[k] = fm_exp_d(m->z[k] - top);
+    for (int k = 0; k < m->others; k++)
+        m->z[k] /= sum;
+    return top + fm_log_d(sum);
+}
+
+static double penalty(const double *weight, int n)
+{
+    double sum = 0;
+
+    for (int a = 0; a < n; a++)
+        sum += (weight[a] - 1.0 / n) * (weight[a] - 1.0 / n);
+    return PENALTY / 2 * sum;
+}
+
+static double loss_at(struct margins *m, const double *weight)
+{
+    double loss = penalty(weight, m->n_models);
+
+    for (int64_t i = 0; i < m->n; i++)
+        loss += (m->weight ? m->weight[i] : 1) *
+                row_shares(m, m->x + i * m->others * m->n_models, weight);
+    return loss;
+}
+
+static void row_bend(const struct margins *m, const float *x, double by, struct bend *b)
+{
+    double mean[MOST] = { 0 };
+    int n = m->n_models;
+
+    for (int k = 0; k < m->others; k++, x += n) {
+        double share = m->z[k];
+        for (int a = 0; a < n; a++)
+            mean[a] += share * (double)x[a];
+        if (share < LEAST_SHARE)
+            continue;
+        for (int a = 0; a < n; a++) {
+            double one = by * share * (double)x[a];
+            for (int c = 0; c <= a; c++)
+                b->curve[a][c] += one * (double)x[c];
+        }
+    }
+    for (int a = 0; a < n; a++) {
+        b->slope[a] -= by * mean[a];
+        for (int c = 0; c <= a; c++)
+            b->curve[a][c] -= by * mean[a] * mean[c];
+    }
+}
+
+static void bend_at(struct margins *m, const double *weight, struct bend *b)
+{
+    int n = m->n_models;
+
+    memset(b, 0, sizeof *b);
+    b->loss = penalty(weight, n);
+    for (int a = 0; a < n; a++) {
+        b->slope[a] = -PENALTY * (weight[a] - 1.0 / n);
+        b->curve[a][a] = PENALTY;
+    }
+    for (int64_t i = 0; i < m->n; i++) {
+        const float *x = m->x + i * m->others * n;
+        double by = m->weight ? m->weight[i] : 1;
+        b->loss += by * row_shares(m, x, weight);
+        row_bend(m, x, by, b);
+    }
+    for (int a = 0; a < n; a++) {
+        for (int c = 0; c < a; c++)
+            b->curve[c][a] = b->curve[a][c];
+    }
+}
+
+/* ---- the least ---- */
+
+/* The inverse of the positive definite a[n][n] in its place, by Gauss and Jordan without exchanges. */
+static void invert(double a[MOST][MOST], int n)
+{
+    for (int k = 0; k < n; k++) {
+        double by = 1 / a[k][k];
+        a[k][k] = 1;
+        for (int c = 0; c < n; c++)
+            a[k][c] *= by;
+        for (int r = 0; r < n; r++) {
+            double take = a[r][k];
+            if (r == k)
+                continue;
+            a[r][k] = 0;
+            for (int c = 0; c < n; c++)
+                a[r][c] -= take * a[k][c];
+        }
+    }
+}
+
+/* From equal weights to the least loss; b->curve becomes the inverse of the curvature there. */
+static void solve(struct margins *m, double *weight, struct bend *b)
+{
+    int n = m->n_models;
+
+    for (int a = 0; a < n; a++)
+        weight[a] = 1.0 / n;
+    for (int round = 0; round < ROUNDS; round++) {
+        double step[MOST], next[MOST], by = 1, far = 0;
+        bend_at(m, weight, b);
+        invert(b->curve, n);
+        for (int a = 0; a < n; a++) {
+            step[a] = 0;
+            for (int c = 0; c < n; c++)
+                step[a] += b->curve[a][c] * b->slope[c];
+            far = fmax(far, fabs(step[a]));
+        }
+        for (int half = 0; half <= HALVES; half++, by /= 2) {
+            for (int a = 0; a < n; a++)
+                next[a] = fmin(fmax(weight[a] + by * step[a], -POOL_MOST_WEIGHT), POOL_MOST_WEIGHT);
+            if (far <= STILL || loss_at(m, next) <= b->loss)
+                break;
+        }
+        memcpy(weight, next, (size_t)n * sizeof *weight);
+        if (far <= STILL)
+            return;
+    }
+}
+
+/* Gives up models until `most` are left. which: their places, of which *n stay. */
+static void give_up(struct bend *b, double *weight, int *which, int *n, int most)
+{
+    while (*n > most) {
+        int least = 0, last = *n - 1;
+        double(*v)[MOST] = b->curve;
+        for (int a = 1; a < *n; a++) {
+            if (weight[a] * weight[a] * v[least][least] < weight[least] * weight[least] * v[a][a])
+                least = a;
+        }
+        double by = weight[least] / v[least][least];
+        for (int a = 0; a < *n; a++)
+            weight[a] -= by * v[a][least];
+        /* the inverse without the row and the column of the one that goes */
+        for (int a = 0; a < *n; a++) {
+            double take = v[a][least] / v[least][least];
+            for (int c = 0; c < *n && a != least; c++)
+                v[a][c] -= take * v[least][c];
+        }
+        for (int a = least; a < last; a++) {
+            weight[a] = weight[a + 1];
+            which[a] = which[a + 1];
+            memcpy(v[a], v[a + 1], sizeof v[a]);
+        }
+        for (int a = 0; a < last; a++)
+            memmove(&v[a][least], &v[a][least + 1], (size_t)(last - least) * sizeof v[a][0]);
+        *n = last;
+    }
+}
+
+int pool_fit(const struct pool_fit *f, double *weight, struct err *err)
+{
+    int which[MOST], n = MIN(f->n_models, MOST);
+    bool is_too_many = n > f->most;
+    struct bend *b = mem_alloc(sizeof *b);
+    struct margins m = { 0 };
+    double w[MOST];
+    int rc = 0;
+
+    CHECK(f->n_models >= 1 && f->most >= 1 && f->models[0]->task != ML_REGRESSION);
+    memset(weight, 0, (size_t)f->n_models * sizeof *weight);
+    for (int a = 0; a < n; a++)
+        which[a] = a;
+    if (is_too_many) {
+        rc = margins_init(&m, f, which, n, err);
+        if (rc == 0) {
+            solve(&m, w, b);
+            give_up(b, w, which, &n, f->most);
+        }
+        margins_fini(&m);
+    }
+    if (rc == 0 && margins_init(&m, f, which, n, err) == 0) {
+        solve(&m, w, b);
+        for (int a = 0; a < n; a++)
+            weight[which[a]] = w[a];
+    } else {
+        rc = -1;
+    }
+    margins_fini(&m);
+    mem_free(b);
+    return rc;
+}
