@@ -1,7 +1,7 @@
 /* pool_fit.c - fits the weights of a pool by Newton's method (pool_fit.h).
  *
- * What counts of a row are its margins: for each class that did not come and each model the logarithm
- * of its probability less that of the class that came. With z = margins x weights the loss of the row is
+ * What counts of a row are its margins: for each model and each class that did not come the logarithm
+ * of its probability less that of the class that came. With z = weights x margins the loss of the row is
  * log(1 + sum of exp(z)). */
 #include "ml/ensemble/pool_fit.h"
 
@@ -15,18 +15,19 @@
 #include <string.h>
 
 /* VALUES: margins that are looked at, which bounds memory and time: a step takes some nanoseconds for
- * each. ROUNDS, HALVES: steps, and how often one that does not help is halved. */
-enum { VALUES = 2000000, ROUNDS = 12, HALVES = 6, MOST = POOL_MOST_MODELS };
+ * each. FEW: as many tell which models are given up. ROUNDS: steps at most. */
+enum { VALUES = 2000000, FEW = 500000, ROUNDS = 16, MOST = POOL_MOST_MODELS };
 #define PENALTY 10.0
 /* a step that moves no weight by more is the last */
-#define STILL 1e-3
+#define STILL      1e-3
+#define LEAST_STEP 0x1p-6
 /* a class with less of the probability adds next to nothing to the curvature */
 #define LEAST_SHARE 1e-4
 
 struct margins {
     int n_models, others;
     int64_t n;
-    /* [n][others][n_models] */
+    /* [n][n_models][others] */
     float *x;
     /* [n] what a row counts, their mean is 1; NULL = all alike */
     double *weight;
@@ -46,23 +47,21 @@ static double log_of(double p)
     return fm_log_d(p < POOL_LEAST_P ? POOL_LEAST_P : p);
 }
 
-static void margins_of_row(const struct predictions *p, int64_t row, int model, int n_models,
-                           float *x)
+/* Those of one model: x[others]. */
+static void margins_of_row(const struct predictions *p, int64_t row, float *x)
 {
     const float *q = p->held.p + row * p->outputs;
-    int came = (int)p->held.y[row], at = model;
+    int came = (int)p->held.y[row];
 
     if (p->outputs == 1) {
         double odds = log_of((double)q[0]) - log_of(1 - (double)q[0]);
-        x[at] = (float)(came ? -odds : odds);
+        x[0] = (float)(came ? -odds : odds);
         return;
     }
     double base = log_of((double)q[came]);
     for (int c = 0; c < p->outputs; c++) {
-        if (c == came)
-            continue;
-        x[at] = (float)(log_of((double)q[c]) - base);
-        at += n_models;
+        if (c != came)
+            *x++ = (float)(log_of((double)q[c]) - base);
     }
 }
 
@@ -112,9 +111,9 @@ static int64_t rows_draw(const struct pool_fit *f, int64_t most, int64_t *rows)
     return n;
 }
 
-/* The margins of the models which[0..n). */
+/* At most so many margins, of the models which[0..n). */
 static int margins_init(struct margins *m, const struct pool_fit *f, const int *which, int n,
-                        struct err *err)
+                        int most, struct err *err)
 {
     const struct predictions *p = f->models[0];
     int64_t *rows = mem_try_alloc((size_t)(p->held.n + 1) * sizeof *rows);
@@ -123,7 +122,7 @@ static int margins_init(struct margins *m, const struct pool_fit *f, const int *
 
     *m = (struct margins){ .n_models = n, .others = others };
     if (rows) {
-        m->n = rows_draw(f, MAX(VALUES / (others * n), 1), rows);
+        m->n = rows_draw(f, MAX(most / (others * n), 1), rows);
         m->x = mem_try_alloc((size_t)(m->n * others * n + 1) * sizeof *m->x);
         m->weight = weighs ? mem_try_alloc((size_t)(m->n + 1) * sizeof *m->weight) : NULL;
     }
@@ -134,7 +133,7 @@ static int margins_init(struct margins *m, const struct pool_fit *f, const int *
     m->z = mem_array((size_t)others, sizeof *m->z);
     for (int64_t i = 0; i < m->n; i++) {
         for (int k = 0; k < n; k++)
-            margins_of_row(f->models[which[k]], rows[i], k, n, m->x + i * others * n);
+            margins_of_row(f->models[which[k]], rows[i], m->x + (i * n + k) * others);
     }
     if (weighs)
         rows_weigh(m, p, rows);
@@ -147,20 +146,24 @@ static int margins_init(struct margins *m, const struct pool_fit *f, const int *
 /* Fills m->z with the shares of the classes that did not come; returns the loss of the row. */
 static double row_shares(struct margins *m, const float *x, const double *weight)
 {
-    double top = 0, sum = 0;
+    double *restrict z = m->z, top = 0, sum;
+    int others = m->others;
 
-    for (int k = 0; k < m->others; k++, x += m->n_models) {
-        double z = 0;
-        for (int a = 0; a < m->n_models; a++)
-            z += weight[a] * (double)x[a];
-        m->z[k] = z;
-        top = fmax(top, z);
+    for (int k = 0; k < others; k++)
+        z[k] = 0;
+    for (int a = 0; a < m->n_models; a++, x += others) {
+        for (int k = 0; k < others; k++)
+            z[k] += weight[a] * (double)x[k];
     }
+    for (int k = 0; k < others; k++)
+        top = z[k] > top ? z[k] : top;
+    for (int k = 0; k < others; k++)
+        z[k] = fm_exp_d(z[k] - top);
     sum = fm_exp_d(-top);
-    for (int k = 0; k < m->others; k++)
-        sum += m->z[k] = fm_exp_d(m->z[k] - top);
-    for (int k = 0; k < m->others; k++)
-        m->z[k] /= sum;
+    for (int k = 0; k < others; k++)
+        sum += z[k];
+    for (int k = 0; k < others; k++)
+        z[k] /= sum;
     return top + fm_log_d(sum);
 }
 
@@ -173,37 +176,29 @@ static double penalty(const double *weight, int n)
     return PENALTY / 2 * sum;
 }
 
-static double loss_at(struct margins *m, const double *weight)
-{
-    double loss = penalty(weight, m->n_models);
-
-    for (int64_t i = 0; i < m->n; i++)
-        loss += (m->weight ? m->weight[i] : 1) *
-                row_shares(m, m->x + i * m->others * m->n_models, weight);
-    return loss;
-}
-
+/* Adds what a row says, its shares being in m->z. */
 static void row_bend(const struct margins *m, const float *x, double by, struct bend *b)
 {
-    double mean[MOST] = { 0 };
-    int n = m->n_models;
+    double mean[MOST];
+    int n = m->n_models, others = m->others;
 
-    for (int k = 0; k < m->others; k++, x += n) {
-        double share = m->z[k];
-        for (int a = 0; a < n; a++)
-            mean[a] += share * (double)x[a];
-        if (share < LEAST_SHARE)
-            continue;
-        for (int a = 0; a < n; a++) {
-            double one = by * share * (double)x[a];
-            for (int c = 0; c <= a; c++)
-                b->curve[a][c] += one * (double)x[c];
-        }
-    }
     for (int a = 0; a < n; a++) {
+        mean[a] = 0;
+        for (int k = 0; k < others; k++)
+            mean[a] += m->z[k] * (double)x[a * others + k];
         b->slope[a] -= by * mean[a];
         for (int c = 0; c <= a; c++)
             b->curve[a][c] -= by * mean[a] * mean[c];
+    }
+    for (int k = 0; k < others; k++) {
+        double share = by * m->z[k];
+        if (m->z[k] < LEAST_SHARE)
+            continue;
+        for (int a = 0; a < n; a++) {
+            double one = share * (double)x[a * others + k];
+            for (int c = 0; c <= a; c++)
+                b->curve[a][c] += one * (double)x[c * others + k];
+        }
     }
 }
 
@@ -250,16 +245,15 @@ static void invert(double a[MOST][MOST], int n)
     }
 }
 
-/* From equal weights to the least loss; b->curve becomes the inverse of the curvature there. */
-static void solve(struct margins *m, double *weight, struct bend *b)
+/* From these weights to those of the least loss. b->curve becomes the inverse of the curvature there. A
+ * step that does not help is halved. */
+static void solve(struct margins *m, double *weight, struct bend *b, struct bend *next)
 {
     int n = m->n_models;
 
-    for (int a = 0; a < n; a++)
-        weight[a] = 1.0 / n;
+    bend_at(m, weight, b);
     for (int round = 0; round < ROUNDS; round++) {
-        double step[MOST], next[MOST], by = 1, far = 0;
-        bend_at(m, weight, b);
+        double step[MOST], far = 0;
         invert(b->curve, n);
         for (int a = 0; a < n; a++) {
             step[a] = 0;
@@ -267,16 +261,22 @@ static void solve(struct margins *m, double *weight, struct bend *b)
                 step[a] += b->curve[a][c] * b->slope[c];
             far = fmax(far, fabs(step[a]));
         }
-        for (int half = 0; half <= HALVES; half++, by /= 2) {
+        for (double by = 1; by >= LEAST_STEP; by /= 2) {
+            double to[MOST];
             for (int a = 0; a < n; a++)
-                next[a] = fmin(fmax(weight[a] + by * step[a], -POOL_MOST_WEIGHT), POOL_MOST_WEIGHT);
-            if (far <= STILL || loss_at(m, next) <= b->loss)
+                to[a] = fmin(fmax(weight[a] + by * step[a], -POOL_MOST_WEIGHT), POOL_MOST_WEIGHT);
+            if (far > STILL)
+                bend_at(m, to, next);
+            if (far <= STILL || next->loss <= b->loss || by < 2 * LEAST_STEP) {
+                memcpy(weight, to, (size_t)n * sizeof *weight);
                 break;
+            }
         }
-        memcpy(weight, next, (size_t)n * sizeof *weight);
         if (far <= STILL)
             return;
+        *b = *next;
     }
+    invert(b->curve, n);
 }
 
 /* Gives up models until `most` are left. which: their places, of which *n stay. */
@@ -311,31 +311,31 @@ static void give_up(struct bend *b, double *weight, int *which, int *n, int most
 
 int pool_fit(const struct pool_fit *f, double *weight, struct err *err)
 {
-    int which[MOST], n = MIN(f->n_models, MOST);
-    bool is_too_many = n > f->most;
-    struct bend *b = mem_alloc(sizeof *b);
+    int which[MOST], n = MIN(f->n_models, MOST), rc = 0;
+    struct bend *b = mem_array(2, sizeof *b);
     struct margins m = { 0 };
     double w[MOST];
-    int rc = 0;
 
     CHECK(f->n_models >= 1 && f->most >= 1 && f->models[0]->task != ML_REGRESSION);
     memset(weight, 0, (size_t)f->n_models * sizeof *weight);
-    for (int a = 0; a < n; a++)
+    for (int a = 0; a < n; a++) {
         which[a] = a;
-    if (is_too_many) {
-        rc = margins_init(&m, f, which, n, err);
+        w[a] = 1.0 / n;
+    }
+    if (n > f->most) {
+        rc = margins_init(&m, f, which, n, FEW, err);
         if (rc == 0) {
-            solve(&m, w, b);
-            give_up(b, w, which, &n, f->most);
+            solve(&m, w, &b[0], &b[1]);
+            give_up(&b[0], w, which, &n, f->most);
         }
         margins_fini(&m);
     }
-    if (rc == 0 && margins_init(&m, f, which, n, err) == 0) {
-        solve(&m, w, b);
+    if (rc == 0)
+        rc = margins_init(&m, f, which, n, VALUES, err);
+    if (rc == 0) {
+        solve(&m, w, &b[0], &b[1]);
         for (int a = 0; a < n; a++)
             weight[which[a]] = w[a];
-    } else {
-        rc = -1;
     }
     margins_fini(&m);
     mem_free(b);
