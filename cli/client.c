@@ -43,7 +43,7 @@ bool client_repeats(const struct client *c, const struct err *why, int64_t *wait
     const struct timespec pause = { .tv_nsec = ms * 1000000 };
 
     if (why->code != ERR_BUSY || *waited_ms >= c->patience_ms || client_wants_end(c) ||
-        (c->clk && clk_now_ms(c->clk) + ms >= c->deadline_ms))
+        client_is_over(c, ms))
         return false;
     nanosleep(&pause, NULL);
     *waited_ms += ms;
@@ -184,6 +184,11 @@ static void note_hash(struct client *c, const char *line, size_t n)
         at++;
     if (n - at >= SHA256_HEX - 1)
         (void)snprintf(c->sha256, sizeof(c->sha256), "%.*s", SHA256_HEX - 1, line + at);
+}
+
+bool client_is_over(const struct client *c, int64_t ms)
+{
+    return c->clk && clk_now_ms(c->clk) + ms >= c->deadline_ms;
 }
 
 bool client_wants_end(const struct client *c)

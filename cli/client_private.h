@@ -35,6 +35,7 @@ int client_check(struct client *c, const char *body, size_t n, struct err *err);
  * each time) and returns true to repeat the call. *waited_ms begins at 0. */
 bool client_repeats(const struct client *c, const struct err *why, int64_t *waited_ms);
 bool client_wants_end(const struct client *c); /* the user asked to stop (client_end_when) */
+bool client_is_over(const struct client *c, int64_t ms); /* the deadline is at most ms away */
 int client_curl_error(const struct client *c, CURLcode rc, struct err *err);
 
 #endif

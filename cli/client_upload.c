@@ -34,11 +34,13 @@ struct failures { /* of one step */
 /* After a failed step: waits, each time longer, and returns whether to repeat the step. */
 static bool may_repeat(const struct client *c, const struct err *why, struct failures *f)
 {
-    const struct timespec pause = { .tv_nsec = (FIRST_PAUSE_MS << f->n) % 1000 * 1000000L };
+    int64_t ms = FIRST_PAUSE_MS << f->n;
+    const struct timespec pause = { .tv_nsec = ms % 1000 * 1000000L };
 
     if (client_repeats(c, why, &f->waited_ms))
         return true;
-    if ((why->code != ERR_UNREACHABLE && why->code != ERR_BUSY) || f->n == REPEATS)
+    if ((why->code != ERR_UNREACHABLE && why->code != ERR_BUSY) || f->n == REPEATS ||
+        client_is_over(c, ms))
         return false;
     f->n += 1;
     nanosleep(&pause, NULL);
@@ -53,11 +55,13 @@ static int hash_file(const struct client *c, int fd, const char *file, char sha2
     ssize_t n = 0;
 
     sha256_init(&h);
-    while (!client_wants_end(c) && (n = read(fd, part, PART_BYTES)) > 0)
+    while (!client_wants_end(c) && !client_is_over(c, 0) && (n = read(fd, part, PART_BYTES)) > 0)
         sha256_add(&h, part, (size_t)n);
     mem_free(part);
     if (client_wants_end(c))
         return err_set(err, ERR_IO, "interrupted");
+    if (client_is_over(c, 0))
+        return err_set(err, ERR_TIMEOUT, "%s: the time was over before the file was read", file);
     if (n < 0)
         return err_errno(err, "%s", file);
     sha256_end_hex(&h, sha256);
