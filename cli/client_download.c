@@ -17,6 +17,7 @@
 struct sink {
     struct client *client;
     int fd;
+    const char *file;   /* for messages */
     struct sha256 hash; /* hash of what was written so far */
     /* the body of an error answer; the status at the first bytes tells which of the two it is */
     struct buf problem;
@@ -37,7 +38,7 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
         if (w < 0 && errno == EINTR)
             continue;
         if (w < 0) {
-            err_errno(&s->err, "write");
+            err_errno(&s->err, "cannot write %s", s->file);
             return 0;
         }
         done += (size_t)w;
@@ -103,7 +104,7 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
 
 int client_download(struct client *c, const char *api_path, const char *file, struct err *err)
 {
-    struct sink s = { .client = c };
+    struct sink s = { .client = c, .file = file };
     struct outfile out;
 
     if (outfile_open(&out, file, err) < 0)

@@ -124,7 +124,7 @@ static int write_predictions(FILE *file, void *ctx, struct err *err)
     struct artifact_view *view = artifact_view_new(c->a, c->f, err);
     int width = artifact_outputs(c->a), rc = view ? 0 : err_wrap(err, "%s", c->file);
     float *p = mem_array((size_t)PREDICTIONS_BATCH * (size_t)width, sizeof(*p));
-    struct sink sink = { file, c->output };
+    struct sink sink = { file, str_eq(c->output, "-") ? "standard output" : c->output };
     struct buf out;
 
     buf_init_sink(&out, (size_t)INT64_MAX, to_file, &sink);

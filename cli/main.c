@@ -11,8 +11,10 @@
 #include "controller/conf.h"
 #include "trial-runner/agent/conf.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int controller_main(int argc, char **argv);    /* controller/main.c */
 int controller_restore(int argc, char **argv); /* controller/main.c */
@@ -281,6 +283,20 @@ static int unknown(const char *name)
     return CLI_USAGE;
 }
 
+/* What a command prints is its result, too: a disk that was full must not look like success. A
+ * reader that has gone away (`assay ls | head -1`) has had what it wanted. */
+static int printed(int rc)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || rc != CLI_OK)
+        return rc;
+    if (poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLNVAL))
+        return rc;
+    fputs("assay: cannot write standard output\n", stderr);
+    return CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     const char *program = argc > 0 ? argv[0] : "assay";
@@ -298,16 +314,16 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         if (argc > 2 && strcmp(argv[2], "--json") == 0)
-            return describe();
+            return printed(describe());
         print_help(stdout);
-        return CLI_OK;
+        return printed(CLI_OK);
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("assay " ASSAY_VERSION);
-        return CLI_OK;
+        return printed(CLI_OK);
     }
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(&commands[i], argc - 1, argv + 1);
+            return printed(commands[i].run(&commands[i], argc - 1, argv + 1));
     return unknown(argv[1]);
 }

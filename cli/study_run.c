@@ -355,6 +355,26 @@ static int was_asked_twice(void)
     return interrupts >= 2;
 }
 
+/* The output cannot be written: its disk is full, say. The model of a search that keeps no folder
+ * would be lost with it, so it is saved among the temporary files, and the error tells where. */
+static void save_spare(struct study_run *s, const char *api_path, struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    char file[240];
+    int n = snprintf(file, sizeof(file), "%s/best-XXXXXX.assay", dir && dir[0] ? dir : "/tmp");
+    int fd = n < (int)sizeof(file) ? mkstemps(file, (int)strlen(".assay")) : -1;
+
+    if (fd < 0)
+        return;
+    close(fd);
+    if (client_download(s->client, api_path, file, NULL) == 0) {
+        const struct err was = *err;
+        err_set(err, was.code, "%s; the model was saved as %s instead", was.text, file);
+    } else {
+        (void)unlink(file);
+    }
+}
+
 static int save_model(struct study_run *s, int64_t study, const char *output, struct err *err)
 {
     bool may_be_late = s->end_ms && s->has_model;
@@ -365,6 +385,8 @@ static int save_model(struct study_run *s, int64_t study, const char *output, st
         client_deadline(s->client, &s->clk, s->end_ms + LATE_SAVE_MS);
     client_end_when(s->client, was_asked_twice);
     int rc = client_download(s->client, path, output, err);
+    if (rc < 0 && err && s->local && (err->code == ERR_FULL || err->code == ERR_IO))
+        save_spare(s, path, err);
     client_end_when(s->client, NULL);
     if (may_be_late)
         client_deadline(s->client, &s->clk, s->end_ms);
