@@ -167,6 +167,22 @@ static void show_best(const json_t *s)
            json_integer_value(json_object_get(best, "number")));
 }
 
+static void show_ensemble(const json_t *s)
+{
+    const json_t *e = json_object_get(json_object_get(s, "result"), "ensemble");
+    char score[80], bytes[40];
+
+    if (!json_is_object(e))
+        return;
+    print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
+    str_fmt_bytes(json_integer_value(json_object_get(e, "bytes")), bytes, sizeof(bytes));
+    if (json_is_true(json_object_get(e, "ships")))
+        printf("%-12s %s (%zu members, %s), ships\n", "ensemble", score,
+               json_array_size(json_object_get(e, "members")), bytes);
+    else
+        printf("%-12s %s, not better: the best trial ships\n", "ensemble", score);
+}
+
 static void show_times(const json_t *s)
 {
     static const char *const keys[] = { "created_at", "started_at", "ended_at" };
@@ -208,6 +224,7 @@ static void show_study(const json_t *s)
     show_budget(s);
     show_counts(s);
     show_best(s);
+    show_ensemble(s);
     show_times(s);
     show_brackets(s);
 }

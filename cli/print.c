@@ -429,12 +429,13 @@ static bool ids_differ(const json_t *rows)
 static void print_ensemble(const json_t *e, const char *metric, FILE *out)
 {
     const json_t *member = NULL;
-    char score[60], single[60];
+    char score[60], single[60], bytes[40];
     bool is_pool = strcmp(print_text(e, "rule"), "pool") == 0;
     size_t i = 0;
 
     if (!e)
         return;
+    str_fmt_bytes(json_integer_value(json_object_get(e, "bytes")), bytes, sizeof(bytes));
     print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
     print_score(json_object_get(e, "single"), json_object_get(e, "single_se"), single,
                 sizeof(single));
@@ -443,8 +444,11 @@ static void print_ensemble(const json_t *e, const char *metric, FILE *out)
                 metric, score, single);
         return;
     }
-    fprintf(out, "ensemble: %s %s; the best single model, chosen in the same way, %s\n%s:", metric,
-            score, single, is_pool ? "members (log-linear pool)" : "members");
+    fprintf(out,
+            "ensemble: %s %s; the best single model, chosen in the same way, %s
+            "
+            "%s, %s in all:",
+            metric, score, single, is_pool ? "log-linear pool of members" : "members", bytes);
     json_array_foreach(json_object_get(e, "members"), i, member)
         fprintf(out, "%s trial %" JSON_INTEGER_FORMAT " (%s) %.0f %%", i ? "," : "",
                 json_integer_value(json_object_get(member, "number")), print_text(member, "family"),

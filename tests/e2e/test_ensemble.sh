@@ -32,7 +32,11 @@ ok "which ships in the place of the best single model" test "$(result ensemble.s
 ok "less than an error worse by its nested score, as rows are few" awk -v g="$(result ensemble.gain)" -v e="$(result ensemble.gain_se)" 'BEGIN { exit !(g > -e) }'
 ok "what to expect of it is no better than its score" awk -v a="$(result ensemble.score)" -v e="$(result ensemble.estimate.score)" -v o="$(result ensemble.estimate.optimism)" 'BEGIN { print a, e, o; d = e - a - o; exit !(e >= a && o >= 0 && d * d < 1e-12) }'
 ok "and its error allows for folds that share rows" awk -v a="$(result ensemble.se)" -v e="$(result ensemble.estimate.se)" 'BEGIN { print a, e; exit !(e > 1.4 * a) }'
-ok "which the command says" grep -q "the ensemble ships; expect .* on new rows" <<<"$("$ASSAY" fit train.csv --target y --trials 12 --test test.csv -o said.assay)"
+ok "a fit that a person reads" "$ASSAY" fit train.csv --target y --trials 12 --test test.csv -o said.assay
+cp out said
+ok "which says what to expect" grep -q "the ensemble ships; expect .* on new rows" said
+size() { awk -v b="$(stat -c %s said.assay)" 'BEGIN { printf "%.1f KiB\n", b / 1024 }'; }
+ok "with the size of its file" grep -q "^members, $(size) in all: trial" said
 ok "weights add up to 1" near "$(jq '[.study.result.ensemble.members[].weight] | add' fit.json)" 1
 ok "the leaderboard shows them" near "$(jq '[.leaderboard.rows[].weight // 0] | add' fit.json)" 1
 ok "its file predicts" "$ASSAY" predict e.assay test.csv -o p.csv
@@ -51,6 +55,21 @@ ok "off is off" fit_json --trials 12 --ensemble off -o off.assay
 ok "without a trace" test "$(result ensemble)" = null
 ok "a size that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble 1 -o x.assay
 ok "a word that is none is refused" refuses "2 to 50" fit train.csv --target y --trials 2 --ensemble many -o x.assay
+
+# A service says the same.
+served() {
+    start_service && cat >s.yaml <<Y && "$ASSAY" submit s.yaml --follow >served && "$ASSAY" show ens >shown && "$ASSAY" leaderboard ens >board && "$ASSAY" export ens -o served.assay
+name: ens
+dataset: train.csv
+target: y
+validation: {kind: kfold, folds: 3}
+budget: {trials: 12}
+Y
+}
+ok "a study on a service ends with one" served
+bytes() { awk -v b="$(stat -c %s served.assay)" 'BEGIN { printf "%.1f KiB\n", b / 1024 }'; }
+ok "show says that it ships, and its size" grep -qE "^ensemble +[0-9.]+ ± [0-9.]+ \([2-5] members, $(bytes)\), ships$" shown
+ok "the leaderboard has its size, too" grep -q "^members, $(bytes) in all: trial" board
 
 # Of 1,000 rows and more it has to be better.
 table 1500 >many.csv
