@@ -143,6 +143,25 @@ static int task_infer(const json_t *column, const char *target, int64_t rows, in
     return 0;
 }
 
+/* Predictions are float32, so other numbers cannot be told apart or overflow. Wide tables do not
+ * tell their numbers; there the trials fail, each with its reason. */
+static int numbers_check(const json_t *column, const char *target, struct err *err)
+{
+    double least = number_of(column, "min"), most = number_of(column, "max");
+
+    if (fmax(fabs(least), fabs(most)) > FLT_MAX)
+        return err_at(err, "target",
+                      "column \"%.80s\" has numbers from %.3g to %.3g, beyond what a model can "
+                      "hold (3.4e38): divide them by a constant",
+                      target, least, most);
+    if (most - least < FLT_MIN)
+        return err_at(err, "target",
+                      "the numbers of column \"%.80s\" differ by %.3g at most, less than a "
+                      "model can tell apart (1.2e-38): multiply them by a constant",
+                      target, most - least);
+    return 0;
+}
+
 static int task_choose(struct problem *p, const struct spec *spec, const json_t *column,
                        struct err *err)
 {
@@ -167,6 +186,8 @@ static int task_choose(struct problem *p, const struct spec *spec, const json_t 
     if (p->task == FT_BINARY && distinct != 2)
         return err_at(err, "task", "binary needs two values; column \"%.80s\" has %" PRId64,
                       spec->target, distinct);
+    if (p->task == FT_REGRESSION && numbers_check(column, spec->target, err) < 0)
+        return -1;
     str_copy(p->data.task, sizeof p->data.task, task_name[p->task]);
     return 0;
 }

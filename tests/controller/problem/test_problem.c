@@ -145,6 +145,47 @@ static void task_auto_means_what_ml_infers(void **state)
     }
 }
 
+/* Found by hand: a target near 1e300 failed each trial with "its predictions are not finite", and one near 1e-300 got a baseline
+ * that scored 0. */
+static void a_target_that_no_model_can_hold_is_refused(void **state)
+{
+    static const struct {
+        double least, most;
+        const char *says;
+    } cases[] = {
+        { -1e300, 1e300, "beyond what a model can hold" },
+        { 0, 4e38, "divide them" },
+        { -4e38, 0, "divide them" },
+        { -1e38, 3e38, NULL },
+        { 0, 1e-37, NULL },
+        { 1e-300, 3e-300, "multiply them" },
+        { 0, 1e-38, "multiply them" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char schema[300];
+        struct dataset_row row = { .rows = ROWS, .cols = 2, .schema = schema };
+        struct spec spec;
+        struct problem p;
+        struct err err = { 0 };
+
+        snprintf(
+            schema, sizeof schema,
+            "{\"columns\":[{\"name\":\"x\",\"type\":\"numeric\",\"distinct\":50},{\"name\":\"y\",\"type\":"
+            "\"numeric\",\"distinct\":%d,\"missing\":0,\"min\":%.17g,\"max\":%.17g}]}",
+            ROWS, cases[i].least, cases[i].most);
+        spec_init(&spec);
+        str_copy(spec.target, sizeof spec.target, "y");
+        str_copy(row.frame, sizeof row.frame, "x");
+        int rc = problem_resolve(&p, &spec, &row, NULL, &err);
+        if ((rc < 0) != (cases[i].says != NULL) ||
+            (rc < 0 && (!strstr(err.text, cases[i].says) || !str_eq(err.where, "target"))))
+            fail_msg("%g to %g: %s: %s", cases[i].least, cases[i].most, err.where, err.text);
+        spec_fini(&spec);
+    }
+}
+
 static void a_problem_survives_being_stored(void **state)
 {
     struct rig r;
@@ -705,6 +746,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_of_metrics_is_that_of_ml),
         cmocka_unit_test(task_auto_means_what_ml_infers),
+        cmocka_unit_test(a_target_that_no_model_can_hold_is_refused),
         cmocka_unit_test(a_problem_survives_being_stored),
         cmocka_unit_test(derived_inputs_are_foreseen),
         cmocka_unit_test(poisson_deviance_needs_counts),
