@@ -6,7 +6,12 @@
  * matrix. Intercepts carry no penalty. A single one is taken out exactly: a column's line is corrected
  * by its product with the intercept's, as if all columns were centred. Sweeps go over the columns whose
  * weight is not 0 until they agree, then once over all; that is repeated until a sweep over all moves
- * nothing. Called by linear_l1.c. */
+ * nothing.
+ *
+ * Where columns are many and nearly depend on each other, sweeps creep along the same direction.
+ * After every KEPT of them the weights are extrapolated from their last changes (Anderson's
+ * acceleration: Bertrand and Massias, Anderson acceleration of coordinate descent, 2021), and the
+ * extrapolation is kept if it lowers the model. Called by linear_l1.c. */
 #include "ml/linear/linear_descent.h"
 
 #include "base/base.h"
@@ -18,6 +23,7 @@
 
 /* A call ends after so many operations, a few hundredths of a second; the caller goes on from there. */
 enum { MOST_WORK = 30000000 };
+enum { KEPT = 5 };
 
 struct descent {
     const struct l1_set *set;
@@ -26,6 +32,8 @@ struct descent {
     /* [n] slopes of the model at the present weights, and these; curvature with the intercept over
      * that of the intercept alone */
     double *slope, *w, *lean;
+    /* [KEPT + 1][n] weights before and after the last sweeps; [n] slopes and weights that are tried */
+    double *kept, *slope_try, *w_try;
     /* the first coordinate that moves */
     int first;
     int64_t work;
@@ -55,6 +63,101 @@ static double move(struct descent *d, int j)
     return fabs(next - now) * (curve + l2);
 }
 
+/* Solves (U' U) z = 1 for the changes U of the last sweeps, and brings z to the sum 1. A thousandth
+ * of a millionth of the trace is added, because changes may depend on each other. */
+static bool shares_solve(double a[KEPT][KEPT], double z[KEPT])
+{
+    double trace = 0, sum = 0;
+
+    for (int i = 0; i < KEPT; i++)
+        trace += a[i][i];
+    for (int i = 0; i < KEPT; i++) {
+        a[i][i] += 1e-9 * trace;
+        z[i] = 1;
+    }
+    for (int i = 0; i < KEPT; i++) {
+        if (!(a[i][i] > 0))
+            return false;
+        for (int j = i + 1; j < KEPT; j++) {
+            double by = a[j][i] / a[i][i];
+            for (int k = i; k < KEPT; k++)
+                a[j][k] -= by * a[i][k];
+            z[j] -= by * z[i];
+        }
+    }
+    for (int i = KEPT - 1; i >= 0; i--) {
+        for (int k = i + 1; k < KEPT; k++)
+            z[i] -= a[i][k] * z[k];
+        z[i] /= a[i][i];
+        sum += z[i];
+    }
+    for (int i = 0; i < KEPT; i++)
+        z[i] /= sum;
+    return isfinite(sum) && sum != 0;
+}
+
+/* The weights to try, from what was kept. */
+static bool extrapolated(struct descent *d)
+{
+    double a[KEPT][KEPT] = { 0 }, z[KEPT];
+    int64_t n = d->set->n;
+
+    for (int64_t j = d->first; j < n; j++) {
+        double u[KEPT];
+        if (d->w[j] == 0)
+            continue;
+        for (int i = 0; i < KEPT; i++)
+            u[i] = d->kept[(i + 1) * n + j] - d->kept[i * n + j];
+        for (int i = 0; i < KEPT; i++) {
+            for (int k = 0; k < KEPT; k++)
+                a[i][k] += u[i] * u[k];
+        }
+    }
+    if (!shares_solve(a, z))
+        return false;
+    memcpy(d->w_try, d->w, (size_t)n * sizeof *d->w);
+    for (int64_t j = d->first; j < n; j++) {
+        if (d->w[j] == 0)
+            continue;
+        d->w_try[j] = 0;
+        for (int i = 0; i < KEPT; i++)
+            d->w_try[j] += z[i] * d->kept[(i + 1) * n + j];
+    }
+    return true;
+}
+
+/* Goes to the extrapolated weights if the model is lower there. */
+static void leap(struct descent *d)
+{
+    const struct l1_model *m = d->m;
+    int n = d->set->n;
+    double gain = 0;
+
+    d->work += (int64_t)n * KEPT * KEPT;
+    if (!extrapolated(d))
+        return;
+    memcpy(d->slope_try, d->slope, (size_t)n * sizeof *d->slope);
+    for (int j = d->first; j < n; j++) {
+        double by = d->w_try[j] - d->w[j];
+        if (by == 0)
+            continue;
+        glm_add_two(d->slope_try, d->set->hess + j * d->wide, by, d->set->hess, -by * d->lean[j],
+                    n);
+        d->work += n;
+    }
+    for (int j = d->first; j < n; j++) {
+        bool is_free = d->set->col[j] == m->cols;
+        double now = d->w[j], next = d->w_try[j];
+        gain -= 0.5 * (d->slope[j] + d->slope_try[j]) * (next - now);
+        if (!is_free)
+            gain += m->l1 * (fabs(now) - fabs(next)) + 0.5 * m->l2 * (now * now - next * next);
+    }
+    if (!(gain > 0))
+        return;
+    memcpy(d->w, d->w_try, (size_t)n * sizeof *d->w);
+    memcpy(d->slope, d->slope_try, (size_t)n * sizeof *d->slope);
+}
+
 static double sweep(struct descent *d, bool all)
 {
     double off = 0;
@@ -67,27 +170,46 @@ static double sweep(struct descent *d, bool all)
     return off;
 }
 
+/* Sweeps over the columns whose weight is not 0 until they agree. */
+static void settle(struct descent *d)
+{
+    size_t n = (size_t)d->set->n;
+    int kept = 0;
+
+    memcpy(d->kept, d->w, n * sizeof *d->w);
+    while (d->work < MOST_WORK && sweep(d, false) > d->m->slack) {
+        kept++;
+        memcpy(d->kept + (size_t)kept * n, d->w, n * sizeof *d->w);
+        if (kept == KEPT) {
+            leap(d);
+            memcpy(d->kept, d->w, n * sizeof *d->w);
+            kept = 0;
+        }
+    }
+}
+
 int l1_descend(struct l1_set *set, const struct l1_model *m, struct err *err)
 {
     size_t n = (size_t)set->n;
     bool is_one = set->output[set->n - 1] == set->output[0];
     struct descent d = { .set = set, .m = m, .wide = set->room, .first = is_one };
-    double *block = mem_try_alloc(3 * n * sizeof *block), base = is_one ? set->hess[0] : 0;
+    double *block = mem_try_alloc((KEPT + 6) * n * sizeof *block), base = is_one ? set->hess[0] : 0;
 
     if (!block)
         return err_set(err, ERR_NOMEM, "linear: no memory for %d columns", set->n);
     d.slope = block;
     d.w = block + n;
     d.lean = block + 2 * n;
+    d.slope_try = block + 3 * n;
+    d.w_try = block + 4 * n;
+    d.kept = block + 5 * n;
     for (int j = 0; j < set->n; j++) {
         d.lean[j] = base > 0 ? set->hess[j] / base : 0;
         d.slope[j] = m->g[j] - d.lean[j] * m->g[0];
         d.w[j] = m->w[j];
     }
-    while (d.work < MOST_WORK && sweep(&d, true) > m->slack) {
-        while (d.work < MOST_WORK && sweep(&d, false) > m->slack)
-            ;
-    }
+    while (d.work < MOST_WORK && sweep(&d, true) > m->slack)
+        settle(&d);
     double shift = base > 0 ? -m->g[0] / base : 0;
     for (int j = d.first; j < set->n; j++) {
         set->step[j] = d.w[j] - m->w[j];
