@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ enum {
     BASE_MAX = 60,
     START_LIMIT_MS = 10000,
     BUSY_LIMIT_MS = 120000,
+    MOST_RESTARTS = 5,
     LOG_TAIL = 600
 };
 
@@ -56,8 +58,8 @@ static int open_log(const struct local *l, const char *name, struct err *err)
     return fd < 0 ? err_errno(err, "%s", path) : fd;
 }
 
-static int spawn(const struct local *l, const char *const *argv, const char *log, int pipe_fd,
-                 pid_t *pid, struct err *err)
+static int spawn(const struct local *l, const char *const *argv, const char *log, pid_t *pid,
+                 struct err *err)
 {
     int log_fd = open_log(l, log, err), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC), rc = -1;
 
@@ -65,7 +67,7 @@ static int spawn(const struct local *l, const char *const *argv, const char *log
         const struct proc_fd fds[] = { { null_fd, 0 },
                                        { log_fd, 1 },
                                        { log_fd, 2 },
-                                       { pipe_fd, CHILD_FD },
+                                       { l->child_fd, CHILD_FD },
                                        /* keeps the folder locked until the last child has ended */
                                        { l->temp.lock_fd, CHILD_LOCK_FD } };
         const struct proc_spec spec = {
@@ -80,34 +82,49 @@ static int spawn(const struct local *l, const char *const *argv, const char *log
     return rc;
 }
 
-static int spawn_all(struct local *l, const char *devices, int pipe_fd, struct err *err)
+static int spawn_controller(struct local *l, struct err *err)
 {
-    char socket_arg[104], url[120], blobs[600], cache[300], fd[16], name[32], log[32];
+    char socket_arg[104], fd[16];
 
     snprintf(socket_arg, sizeof(socket_arg), "%s/sock", l->dir);
-    snprintf(url, sizeof(url), "unix:%s/sock", l->dir);
-    snprintf(blobs, sizeof(blobs), "%s/blobs", l->data_dir);
     snprintf(fd, sizeof(fd), "%d", CHILD_FD);
     const char *controller[] = {
         "assayd",   "--data-dir", l->data_dir,   "--socket", socket_arg,
         "--listen", "",           "--parent-fd", fd,         l->is_temporary ? "--no-sync" : NULL,
         NULL
     };
-    if (spawn(l, controller, "assayd", pipe_fd, &l->controller, err) < 0)
+    if (spawn(l, controller, "assayd", &l->controller, err) < 0)
         return err_wrap(err, "starting the controller");
-    for (int i = 0; i < l->n_runners; i++) {
-        snprintf(name, sizeof(name), "local%d", i + 1);
-        snprintf(log, sizeof(log), "runner%d", i + 1);
-        snprintf(cache, sizeof(cache), "%s/cache%d", l->dir, i + 1);
-        const char *runner[] = { "assay-runner", "--controller", url, "--name", name, "--cache-dir",
-                                 cache, "--blob-dir", blobs, "--parent-fd", fd, "--devices",
-                                 devices,
-                                 /* the user's own programs, on the user's own machine */
-                                 l->runs_commands ? "--allow-command" : NULL, "--command-uids",
-                                 "self", NULL };
-        if (spawn(l, runner, log, pipe_fd, &l->runners[i], err) < 0)
-            return err_wrap(err, "starting a runner");
-    }
+    return 0;
+}
+
+static int spawn_runner(struct local *l, int i, struct err *err)
+{
+    char url[120], blobs[600], cache[300], fd[16], name[32], log[32];
+
+    snprintf(url, sizeof(url), "unix:%s/sock", l->dir);
+    snprintf(blobs, sizeof(blobs), "%s/blobs", l->data_dir);
+    snprintf(fd, sizeof(fd), "%d", CHILD_FD);
+    snprintf(name, sizeof(name), "local%d", i + 1);
+    snprintf(log, sizeof(log), "runner%d", i + 1);
+    snprintf(cache, sizeof(cache), "%s/cache%d", l->dir, i + 1);
+    const char *runner[] = { "assay-runner", "--controller", url, "--name", name, "--cache-dir",
+                             cache, "--blob-dir", blobs, "--parent-fd", fd, "--devices", l->devices,
+                             /* the user's own programs, on the user's own machine */
+                             l->runs_commands ? "--allow-command" : NULL, "--command-uids", "self",
+                             NULL };
+    if (spawn(l, runner, log, &l->runners[i], err) < 0)
+        return err_wrap(err, "starting a runner");
+    return 0;
+}
+
+static int spawn_all(struct local *l, struct err *err)
+{
+    if (spawn_controller(l, err) < 0)
+        return -1;
+    for (int i = 0; i < l->n_runners; i++)
+        if (spawn_runner(l, i, err) < 0)
+            return -1;
     return 0;
 }
 
@@ -153,20 +170,52 @@ static int tell_end(const struct local *l, const char *name, const char *what, c
     return err_set(err, ERR_IO, "the %s ended unexpectedly: %s", what, how);
 }
 
-/* Returns 1 when the child lives, 0 when it has just ended (the reason is in err), -1 when it
- * was already known to have ended. */
-static int child_look(const struct local *l, pid_t *pid, const char *name, const char *what,
-                      const char *program, struct err *err)
+/* Whether a child that ended so is to be started again: it was killed, as the kernel does where
+ * memory is short, and did not end by itself. */
+static bool may_restart(struct local *l, const char *what, int status)
+{
+    char how[80];
+
+    if (!l->is_ready || !WIFSIGNALED(status) || l->restarts == MOST_RESTARTS)
+        return false;
+    l->restarts++;
+    proc_describe(status, how, sizeof(how));
+    fprintf(stderr, "the %s was %s; it is started again\n", what, how);
+    return true;
+}
+
+/* Returns 1 when the runner lives, 0 when it has just ended (the reason is in err), -1 when it was
+ * already known to have ended. */
+static int runner_look(struct local *l, int i, struct err *err)
+{
+    int status = 0;
+    char log[32];
+
+    if (l->runners[i] <= 0)
+        return -1;
+    if (proc_poll(l->runners[i], &status, err) == 0)
+        return 1;
+    l->runners[i] = 0;
+    if (may_restart(l, "runner", status))
+        return spawn_runner(l, i, err) == 0;
+    snprintf(log, sizeof(log), "runner%d", i + 1);
+    (void)tell_end(l, log, "runner", "assay-runner", status, err);
+    return 0;
+}
+
+static bool controller_look(struct local *l, struct err *err)
 {
     int status = 0;
 
-    if (*pid <= 0)
-        return -1;
-    if (proc_poll(*pid, &status, err) == 0)
-        return 1;
-    *pid = 0;
-    (void)tell_end(l, name, what, program, status, err);
-    return 0;
+    if (l->controller <= 0)
+        return false;
+    if (proc_poll(l->controller, &status, err) == 0)
+        return true;
+    l->controller = 0;
+    if (may_restart(l, "controller", status))
+        return spawn_controller(l, err) == 0;
+    (void)tell_end(l, "assayd", "controller", "assayd", status, err);
+    return false;
 }
 
 /* The study goes on as long as the controller and at least one runner live. */
@@ -174,13 +223,10 @@ bool local_is_alive(struct local *l, struct err *err)
 {
     int n_alive = 0;
 
-    if (child_look(l, &l->controller, "assayd", "controller", "assayd", err) <= 0)
+    if (!controller_look(l, err))
         return false;
-    for (int i = 0; i < l->n_runners; i++) {
-        char log[32];
-        snprintf(log, sizeof(log), "runner%d", i + 1);
-        n_alive += child_look(l, &l->runners[i], log, "runner", "assay-runner", err) > 0;
-    }
+    for (int i = 0; i < l->n_runners; i++)
+        n_alive += runner_look(l, i, err) > 0;
     return n_alive > 0;
 }
 
@@ -227,25 +273,23 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
                 int64_t limit_ms, struct err *err)
 {
     char server[120];
-    int read_fd = -1;
 
-    *l = (struct local){ .runs_commands = l->runs_commands };
-    l->parent_fd = -1;
+    *l = (struct local){ .runs_commands = l->runs_commands, .parent_fd = -1, .child_fd = -1 };
+    if (str_copy(l->devices, sizeof(l->devices), devices) == 0)
+        return err_set(err, ERR_ARG, "--devices: too long, or empty");
     l->n_runners = n_runners;
     l->runners = mem_array((size_t)n_runners, sizeof(*l->runners));
-    if (make_folder(l, data_dir, err) < 0 || proc_pipe(&read_fd, &l->parent_fd, err) < 0 ||
-        spawn_all(l, devices, read_fd, err) < 0 || wait_ready(l, limit_ms, err) < 0)
+    if (make_folder(l, data_dir, err) < 0 || proc_pipe(&l->child_fd, &l->parent_fd, err) < 0 ||
+        spawn_all(l, err) < 0 || wait_ready(l, limit_ms, err) < 0)
         goto fail;
     snprintf(server, sizeof(server), "unix:%s/sock", l->dir);
     if (!(l->client = client_new(server, NULL, err)))
         goto fail;
     /* only we use this controller, so waiting for it is right */
     client_patience(l->client, BUSY_LIMIT_MS);
-    close(read_fd);
+    l->is_ready = true;
     return 0;
 fail:
-    if (read_fd >= 0)
-        close(read_fd);
     local_stop(l, 500);
     return -1;
 }
@@ -263,6 +307,15 @@ static void end_child(pid_t *pid, const struct clk *clk, int64_t until_ms)
     *pid = 0;
 }
 
+static void close_pipe(struct local *l)
+{
+    if (l->parent_fd >= 0)
+        close(l->parent_fd);
+    if (l->child_fd >= 0)
+        close(l->child_fd);
+    l->parent_fd = l->child_fd = -1;
+}
+
 void local_stop(struct local *l, int64_t patience_ms)
 {
     struct clk clk;
@@ -276,9 +329,7 @@ void local_stop(struct local *l, int64_t patience_ms)
             proc_kill(l->runners[i], SIGTERM);
     if (l->controller > 0)
         proc_kill(l->controller, SIGTERM);
-    if (l->parent_fd >= 0)
-        close(l->parent_fd);
-    l->parent_fd = -1;
+    close_pipe(l);
     for (int i = 0; i < l->n_runners; i++)
         end_child(&l->runners[i], &clk, until_ms);
     end_child(&l->controller, &clk, until_ms);
@@ -335,9 +386,8 @@ void local_abandon(struct local *l)
         return;
     }
     client_free(l->client);
-    if (l->parent_fd >= 0)
-        close(l->parent_fd);
+    close_pipe(l);
     close(l->temp.lock_fd);
     mem_free(l->runners);
-    *l = (struct local){ .parent_fd = -1 };
+    *l = (struct local){ .parent_fd = -1, .child_fd = -1 };
 }

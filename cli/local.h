@@ -23,7 +23,11 @@ struct local {
     pid_t controller;
     pid_t *runners;
     int n_runners;
-    int parent_fd; /* our end of the pipe */
+    int parent_fd;     /* our end of the pipe */
+    int child_fd;      /* the end that children get */
+    char devices[200]; /* for runners */
+    bool is_ready;     /* all have been started, and the controller has answered */
+    int restarts;      /* of children that were killed */
     struct client *client;
 };
 
@@ -43,7 +47,8 @@ void local_stop(struct local *l, int64_t patience_ms);
 /* The same for a command that has no time left: kills all at once and does not wait. Another
  * process removes the folder when all have ended. */
 void local_abandon(struct local *l);
-bool local_is_alive(struct local *l,
-                    struct err *err); /* false + reason when the controller or all runners ended */
+/* False with the reason when the controller or all runners ended. One that was killed by a signal,
+ * for lack of memory say, is started again, a few times: what was acknowledged is not lost. */
+bool local_is_alive(struct local *l, struct err *err);
 
 #endif

@@ -1,0 +1,50 @@
+#!/bin/bash
+# Found by hand: kill -9 of the controller or of the runner of `fit` ended the search with exit status 1 and without a model. They are
+# started again, and with a number of trials the model is the same, bit for bit. A child that keeps being killed ends the search.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/../e2e/lib.sh"
+export TMPDIR=$WORK/tmp
+mkdir -p "$TMPDIR"
+table() { # rows
+    seq "$1" | awk 'BEGIN { srand(2); print "a,b,c,y" } { a = rand(); b = rand(); print a "," b "," $1 * 7 % 31 "," 3 * a + (b > .5) + rand() }'
+}
+table 4000 >train.csv
+table 20000 >slow.csv
+
+child_of() { # process name: its child of that name
+    for p in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+        case $(tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null) in "$2 "*) echo "$p" ;; esac
+    done
+}
+# Kills the child at each of these seconds.
+killed() { # name seconds... -- table and options of fit
+    local name=$1 pid at=() rc
+    shift
+    while [ "$1" != -- ]; do at+=("$1") && shift; done
+    shift
+    rm -f m.assay
+    "$ASSAY" fit "$@" --target y -o m.assay >said 2>&1 &
+    pid=$!
+    for s in "${at[@]}"; do
+        sleep "$s"
+        kill -9 "$(child_of $pid "$name")" || return 1
+    done
+    wait $pid
+    rc=$?
+    cat said
+    return $rc
+}
+is_of_the_search() { grep -q '^saved m.assay after' said && grep -q "^the $1 was killed by signal 9 (Killed); it is started again" said; }
+
+ok "a search whose runner is killed" killed assay-runner 2 -- train.csv --time 6s
+ok "ends with its model, and says so" is_of_the_search runner
+ok "one whose controller is killed" killed assayd 2 -- train.csv --time 6s
+ok "does so, too" is_of_the_search controller
+ok "a search that is left alone" "$ASSAY" fit slow.csv --target y --trials 6 --families linear,boost -o whole.assay
+ok "one of as many trials whose controller is killed" killed assayd .8 -- slow.csv --trials 6 --families linear,boost
+ok "has the same model" cmp m.assay whole.assay
+ok "one whose runner is" killed assay-runner .8 -- slow.csv --trials 6 --families linear,boost
+ok "has it, too" cmp m.assay whole.assay
+again() { ! killed assay-runner 1 .7 .7 .7 .7 .7 -- train.csv --time 30s && grep -q 'the runner ended unexpectedly: killed by signal 9' said; }
+ok "one whose runner is killed again and again ends" again
+finish
