@@ -445,8 +445,7 @@ static void print_ensemble(const json_t *e, const char *metric, FILE *out)
         return;
     }
     fprintf(out,
-            "ensemble: %s %s; the best single model, chosen in the same way, %s
-            "
+            "ensemble: %s %s; the best single model, chosen in the same way, %s\n"
             "%s, %s in all:",
             metric, score, single, is_pool ? "log-linear pool of members" : "members", bytes);
     json_array_foreach(json_object_get(e, "members"), i, member)
