@@ -82,6 +82,8 @@ static bool is_turn_of_gp(struct duo *d, int64_t trial)
     if (!d->gp || trial % EVERY == EVERY - 1 || !gp_is_ready(d->gp))
         return false;
     d->noise = gp_noise_share(d->gp);
+    if (d->noise >= 0.5)
+        return false;
     rng_init(&r, rng_mix(d->base.seed, YIELD_TAG), (uint64_t)trial);
     return rng_unit(&r) >= 2 * d->noise;
 }

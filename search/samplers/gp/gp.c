@@ -46,6 +46,8 @@ struct gp_sampler {
     struct quasi_points points;
     struct history history;
     struct gp_code code;
+    double *vectors; /* of each row of the history, code.d numbers */
+    int vectors_cap; /* rows */
     struct gp_luck luck;
     int n_start;
     /* what was learned so far: depends on every fit before */
@@ -66,7 +68,6 @@ struct gp_sampler {
     int modelled_rows[GP_TARGETS]; /* of the history: the model's points with targets */
     int by_trial[GP_TARGETS];      /* places in `train`, in order of trials */
     int64_t believed[PENDING_MAX];
-    double *seen;                  /* scratch: a point from the history */
     double *elites;                /* GP_MAX_ELITES units that a pick starts from */
     int elite_rows[GP_MAX_ELITES]; /* of the history, that they are of; -1 = none */
     int by_mean[GP_MAX_ELITES +
@@ -96,7 +97,6 @@ static struct sampler *gp_open(const struct space *space, const struct search_se
     quasi_points_init(&g->points, space, &sequence_sobol, setup->seed);
     history_init(&g->history, space);
     g->code = code;
-    g->seen = mem_array((size_t)space->n, sizeof *g->seen);
     g->elites = mem_array((size_t)space->n * GP_MAX_ELITES, sizeof *g->elites);
     g->n_start = MAX(8, MIN(code.d + 2, 20));
     for (int i = 0; i < GP_MAX_ELITES; i++)
@@ -115,18 +115,29 @@ static void gp_close(struct sampler *s)
     gp_model_fini(&g->model);
     gp_pool_fini(&g->pool);
     gp_scratch_fini(&g->scratch);
-    mem_free(g->seen);
+    mem_free(g->vectors);
     mem_free(g->elites);
     mem_free(g);
 }
 
-static void points_add(struct gp_sampler *g, struct gp_points *p, int row)
+static double *vector_of(const struct gp_sampler *g, int row)
 {
-    double x[GP_MAX_DIMS];
+    return g->vectors + (size_t)row * (size_t)g->code.d;
+}
 
-    history_point(&g->history, row, g->seen);
-    gp_code_of(&g->code, g->seen, x);
-    gp_points_add(p, x);
+/* A trial that is known already stays as it is. */
+static void trial_add(struct gp_sampler *g, int64_t trial, const double *point)
+{
+    int row = history_add(&g->history, trial, point);
+
+    if (row < 0)
+        return;
+    if (row >= g->vectors_cap) {
+        g->vectors_cap = 2 * row + 16;
+        g->vectors = mem_resize(g->vectors, ((size_t)g->vectors_cap * (size_t)g->code.d + 1) *
+                                                sizeof *g->vectors);
+    }
+    gp_code_of(&g->code, point, vector_of(g, row));
 }
 
 /* Copies what the space says about the dimensions. */
@@ -165,7 +176,7 @@ static void points_choose(struct gp_sampler *g, int most, struct gp_points *p, d
         int i = k < best_half ? k
                               : best_half + (int)((int64_t)(k - best_half) * (t->n - best_half) /
                                                   (n - best_half));
-        points_add(g, p, t->rows[i]);
+        gp_points_add(p, vector_of(g, t->rows[i]));
         p->share[k] = t->shares[i];
         targets[k] = t->targets[i];
     }
@@ -291,7 +302,7 @@ static void model_build(struct gp_sampler *g)
         if (i < kept)
             continue;
         g->modelled_rows[i] = g->train.rows[at];
-        points_add(g, &g->model.points, g->train.rows[at]);
+        gp_points_add(&g->model.points, vector_of(g, g->train.rows[at]));
         g->model.points.share[i] = g->train.shares[at];
     }
     gp_model_extend(&g->model, n, targets);
@@ -323,7 +334,7 @@ static void model_update(struct gp_sampler *g)
     gp_pool_cut(&g->pool, g->model.n_rows);
     for (int i = kept; i < n; i++) {
         g->believed[i] = g->history.rows[silent->rows[from + i]].trial;
-        points_add(g, &g->model.points, silent->rows[from + i]);
+        gp_points_add(&g->model.points, vector_of(g, silent->rows[from + i]));
     }
     gp_model_extend(&g->model, g->train.n, NULL);
     g->best = MAX(g->best_told, best_mean(g, g->train.n, g->model.points.n));
@@ -424,7 +435,7 @@ static int gp_suggest(struct sampler *s, int64_t first, int n, double *points, s
         double *point = s->space->n > 0 ? points + (size_t)k * (size_t)s->space->n : points;
         if (suggest_one(of(s), first + k, point) == 0)
             return k;
-        (void)history_add(&of(s)->history, first + k, point);
+        trial_add(of(s), first + k, point);
     }
     return n;
 }
@@ -434,7 +445,7 @@ static int gp_adopt(struct sampler *s, int64_t trial, const double *point, struc
     if (space_check(s->space, point, err) < 0)
         return -1;
     (void)quasi_points_mark(&of(s)->points, point);
-    (void)history_add(&of(s)->history, trial, point);
+    trial_add(of(s), trial, point);
     return 0;
 }
 
@@ -467,18 +478,15 @@ static int gp_observe(struct sampler *s, const struct observation *o, struct err
 {
     struct gp_sampler *g = of(s);
     bool had_ended = has_ended(&g->history, history_find(&g->history, o->trial));
-    double x[GP_MAX_DIMS];
 
     (void)err;
     if (!history_observe(&g->history, o))
         return 0;
     g->is_stale = true;
     int row = history_find(&g->history, o->trial);
-    if (!had_ended && has_ended(&g->history, row)) {
-        history_point(&g->history, row, g->seen);
-        gp_code_of(&g->code, g->seen, x);
-        gp_luck_add(&g->luck, &g->code, x, g->history.rows[row].state == OBS_FAILED);
-    }
+    if (!had_ended && has_ended(&g->history, row))
+        gp_luck_add(&g->luck, &g->code, vector_of(g, row),
+                    g->history.rows[row].state == OBS_FAILED);
     return 0;
 }
 

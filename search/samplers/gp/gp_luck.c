@@ -1,6 +1,7 @@
 /* gp_luck.c - whether trials fail for what they are or by chance; see gp_luck.h. */
 #include "search/samplers/gp/gp_luck.h"
 
+#include "search/samplers/gp/gp_matern.h"
 #include "search/space/exact_math.h"
 
 #include "base/base.h"
@@ -26,41 +27,43 @@ void gp_luck_fini(struct gp_luck *l)
     *l = (struct gp_luck){ 0 };
 }
 
-/* Of end i from all before it: minus the squared distance as a share of the cube's diagonal, in units
- * of twice FARTHEST. */
-SIMD_BODY void exponents_body(const struct gp_luck *l, int i, double *restrict far)
+/* How near end i is to each before it, at the farthest of the distances: exp of minus the squared
+ * distance as a share of the cube's diagonal, in units of twice FARTHEST. */
+SIMD_BODY void nearness_body(const struct gp_luck *l, int i, float *restrict near)
 {
+    float unit = (float)(1 / (2 * FARTHEST * l->code->d));
+
     for (int j = 0; j < i; j++)
-        far[j] = 0;
+        near[j] = 0;
     for (int k = 0; k < l->code->d; k++) {
-        const double *restrict x = l->x + (size_t)k * (size_t)l->room;
-        double at = x[i];
+        const float *restrict x = l->x + (size_t)k * (size_t)l->room;
+        float at = x[i];
         for (int j = 0; j < i && l->code->is_choice[k]; j++)
-            far[j] += at != x[j] ? 0.25 : 0;
+            near[j] += at != x[j] ? 0.25f : 0;
         for (int j = 0; j < i && !l->code->is_choice[k]; j++)
-            far[j] += (at - x[j]) * (at - x[j]);
+            near[j] += (at - x[j]) * (at - x[j]);
     }
     for (int j = 0; j < i; j++)
-        far[j] = -(far[j] / l->code->d) / (2 * FARTHEST);
+        near[j] = gp_exp_minus_single(near[j] * unit);
 }
 
-SIMD_KERNEL_STATIC(exponents, (const struct gp_luck *l, int i, double *far), (l, i, far))
+SIMD_KERNEL_STATIC(nearness, (const struct gp_luck *l, int i, float *near), (l, i, near))
 
 /* Adds how well the mean of the ends before end i and those of them near it foretold it. The weights
  * of the three distances are one exponential, as each is a fourth of the next. */
 static void foretell(struct gp_luck *l, int i)
 {
     double mean = (l->failed_foretold + 0.5) / (i + 1);
-    double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES], far[MOST], near[MOST];
+    double weight[GP_LUCK_SCALES], failed[GP_LUCK_SCALES];
+    float near[MOST];
 
     for (int s = 0; s < GP_LUCK_SCALES; s++) {
         weight[s] = MEAN_WEIGHT;
         failed[s] = MEAN_WEIGHT * mean;
     }
-    exponents(l, i, far);
-    search_exp_each(far, near, i);
+    nearness(l, i, near);
     for (int j = 0; j < i; j++) {
-        double w = near[j];
+        double w = (double)near[j];
         for (int s = GP_LUCK_SCALES - 1; s >= 0; s--) {
             weight[s] += w;
             failed[s] += l->has_failed[j] ? w : 0;
@@ -79,7 +82,7 @@ static void foretell(struct gp_luck *l, int i)
 static void room_make(struct gp_luck *l, int d)
 {
     int room = l->room ? 2 * l->room : LEAST_ROOM;
-    double *x = mem_array((size_t)room * (size_t)d, sizeof *x);
+    float *x = mem_array((size_t)room * (size_t)d, sizeof *x);
 
     for (int k = 0; k < d && l->n > 0; k++)
         memcpy(x + (size_t)k * (size_t)room, l->x + (size_t)k * (size_t)l->room,
@@ -98,7 +101,7 @@ void gp_luck_add(struct gp_luck *l, const struct gp_code *code, const double *x,
         room_make(l, code->d);
     l->code = code;
     for (int k = 0; k < code->d; k++)
-        l->x[(size_t)k * (size_t)l->room + (size_t)l->n] = x[k];
+        l->x[(size_t)k * (size_t)l->room + (size_t)l->n] = (float)x[k];
     l->has_failed[l->n++] = has_failed;
     l->failed += has_failed;
 }

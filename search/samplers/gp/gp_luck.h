@@ -19,7 +19,7 @@ struct gp_luck {
     const struct gp_code *code; /* borrowed */
     int n, failed, room;
     int foretold, failed_foretold; /* so many of the ends are in the likelihoods below */
-    double *x;                     /* [dimension][room], in the order in which the trials ended */
+    float *x;                      /* [dimension][room], in the order in which the trials ended */
     bool *has_failed;              /* n */
     double chance;                 /* log likelihood of one probability for all */
     double near[GP_LUCK_SCALES];

@@ -101,7 +101,7 @@ void gp_model_init(struct gp_model *m, int d, int cap)
     *m = (struct gp_model){ 0 };
     gp_points_init(&m->points, d, cap);
     m->chol = la_array((size_t)cap * (size_t)cap, &m->room);
-    m->single = mem_array((size_t)cap * (size_t)cap, sizeof *m->single);
+    m->single = mem_alloc((size_t)cap * (size_t)cap * sizeof *m->single);
     m->alpha = mem_array((size_t)cap, sizeof *m->alpha);
     m->weight = mem_array((size_t)cap, sizeof *m->weight);
     m->row = mem_array((size_t)cap, sizeof *m->row);

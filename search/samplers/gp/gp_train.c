@@ -267,7 +267,7 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_w
     int place = 0;
 
     t->n = t->n_values = 0;
-    t->hash = 1;
+    t->hash = 0;
     for (int i = 0; i < n; i++)
         t->n_values += all[i].tier < 2;
     double typical = typical_variance(all, n);
@@ -277,7 +277,7 @@ void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_w
         if (!is_picked(&choice, all[i].trial, place - 1))
             continue;
         memcpy(&bits, &all[i].target, sizeof bits);
-        t->hash = mixed(mixed(t->hash, (uint64_t)all[i].trial), bits);
+        t->hash += mixed(mixed(0, (uint64_t)all[i].trial), bits); /* a sum waits for no other */
         t->rows[t->n] = all[i].row;
         t->shares[t->n] = noise_share(all[i].error, typical);
         t->targets[t->n++] = all[i].target;

@@ -24,7 +24,7 @@ static size_t to_line(const void *room)
 
 double *la_array(size_t n, double **room)
 {
-    *room = mem_array(n + LINE / sizeof **room, sizeof **room);
+    *room = mem_alloc((n + LINE / sizeof **room) * sizeof **room);
     return *room + to_line(*room) / sizeof **room;
 }
 
@@ -193,14 +193,36 @@ SIMD_BODY void la_cholesky_rows_body(double *l, int stride, int from, int to, do
 SIMD_KERNEL(la_cholesky_rows, (double *l, int stride, int from, int to, double floor),
             (l, stride, from, to, floor))
 
+/* y less the sum of a[q] times row q of four, which are a stride apart. */
+SIMD_BODY void take_four(double *restrict y, const double *a, const double *restrict rows,
+                         size_t stride, int n)
+{
+    const double *r1 = rows + stride, *r2 = r1 + stride, *r3 = r2 + stride;
+
+    for (int i = 0; i < n; i++)
+        y[i] -= (a[0] * rows[i] + a[1] * r1[i]) + (a[2] * r2[i] + a[3] * r3[i]);
+}
+
 /* Solves L' v = v in place by back substitution. Going along rows of L keeps the memory reads in
- * order. */
+ * order, and four rows share the reading and writing of v. */
 SIMD_BODY void la_solve_lower_transposed_body(const double *l, int stride, int n, double *v)
 {
-    for (int i = n - 1; i >= 0; i--) {
+    int i = n - 1;
+
+    for (; i >= 0 && i % 4 != 3; i--) {
         const double *row = l + (size_t)i * (size_t)stride;
         v[i] /= row[i];
         axpy(v, -v[i], row, i);
+    }
+    for (; i >= 0; i -= 4) {
+        const double *first = l + (size_t)(i - 3) * (size_t)stride;
+        for (int q = 3; q >= 0; q--) {
+            const double *row = first + (size_t)q * (size_t)stride;
+            v[i - 3 + q] /= row[i - 3 + q];
+            for (int k = 0; k < q; k++)
+                v[i - 3 + k] -= v[i - 3 + q] * row[i - 3 + k];
+        }
+        take_four(v, v + i - 3, first, (size_t)stride, i - 3);
     }
 }
 
