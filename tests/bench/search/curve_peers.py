@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The defaults beside Optuna's TPE with its pruners on the learning curves of ../shared/search-tables.
+"""The defaults beside Optuna's TPE with its pruners, and SMAC3, on the curves of ../shared/search-tables.
 
 `make bench-noise PEERS=1 CURVES=1` judges all as `assay simulate` does (docs/SIMULATE.md): eight
 workers have the time of 40 mean full trainings, a proposal is replaced by the nearest configuration
@@ -9,12 +9,18 @@ quarter, a half and all of the clock.
 - ours: `assay simulate` with the defaults, `auto` and `auto`
 - hyperband, halving, median, none: Optuna's TPESampler with HyperbandPruner (1 to the last epoch),
   SuccessiveHalvingPruner, MedianPruner or NopPruner, all else by default; a trial reports each epoch
+- smac-mf: SMAC3's MultiFidelityFacade (Hyperband with a random forest), budgets of 1 to the last epoch,
+  by ask and tell; a configuration with a larger budget goes on where it stopped, at no cost. It is told
+  to expect 240 trials, as it sizes its first design by that
+- smac: its HyperparameterOptimizationFacade, every trial in full length, told to expect 60
 
-SEEDS=10, WHO="ours hyperband halving median none", TABLES=../shared/search-tables. One search is one
+SEEDS=10, WHO="ours hyperband halving median none smac-mf smac", UNTIL=22:00 starts no search after the
+next time that the clock shows this. TABLES=../shared/search-tables. One search is one
 line of RUNS (build/bench-curves.jsonl); those that are there are not made again. SHOW=1 only prints.
 """
 from __future__ import annotations
 
+import datetime
 import heapq
 import json
 import math
@@ -31,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[3]
 ASSAY = ROOT / os.environ.get("B", "build/gcc") / "assay"
 TABLES = Path(os.environ.get("TABLES", ROOT.parent / "shared" / "search-tables"))
 SEEDS = int(os.environ.get("SEEDS", 10))
-WHO = os.environ.get("WHO", "ours hyperband halving median none").split()
+WHO = os.environ.get("WHO", "ours hyperband halving median none smac-mf smac").split()
 RUNS = Path(os.environ.get("RUNS", ROOT / "build" / "bench-curves.jsonl"))
 WORKERS, FULL_TRAININGS = 8, 40
 SHARES = (.25, .5, 1)
@@ -128,6 +134,72 @@ def peer_search(table: Curves, kind: str, seed: int) -> tuple[list[float], int, 
     return [table.regret(v) for v in marks], number, time.process_time() - began
 
 
+def smac_facade(table: Curves, kind: str, seed: int) -> Any:
+    import logging
+    import warnings
+
+    import ConfigSpace as cs
+    from smac import HyperparameterOptimizationFacade, MultiFidelityFacade, Scenario
+
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    space = cs.ConfigurationSpace(seed=seed)
+    for p in table.params:
+        made = cs.Integer if p["kind"] == "int" else cs.Float
+        space.add(made(p["name"], (p["lower"], p["upper"]), log=p["log"]))
+    expected = 240 if kind == "smac-mf" else 60
+    more = {"min_budget": 1, "max_budget": table.epochs} if kind == "smac-mf" else {}
+    scenario = Scenario(space, deterministic=True, n_trials=expected, seed=seed, **more,
+                        output_directory=ROOT / "build" / "smac3" / str(os.getpid()))
+    if kind == "smac-mf":
+        return MultiFidelityFacade(scenario, logging_level=False, overwrite=True)
+    made = HyperparameterOptimizationFacade
+    return made(scenario, lambda config, seed=0: 0.0, logging_level=False, overwrite=True,
+                intensifier=made.get_intensifier(scenario, max_config_calls=1))
+
+
+def smac_search(table: Curves, kind: str, seed: int) -> tuple[list[float], int, float]:
+    from smac.runhistory import TrialValue
+
+    began = time.process_time()
+    facade, events, rows, reached, order = smac_facade(table, kind, seed), [], {}, {}, 0
+    taken = np.zeros(len(table.values), bool)
+    marks, best = [math.nan] * len(SHARES), math.nan
+
+    def start(now: float) -> None:
+        nonlocal order
+        info = facade.ask()
+        key = tuple(info.config[p["name"]] for p in table.params)
+        if key not in rows:
+            rows[key] = table.nearest(list(key), taken)
+            taken[rows[key]] = True
+        row, order = rows[key], order + 1
+        had = reached.get(row, 0)
+        since = now - (table.seconds[row, had - 1] if had else 0)
+        upto = round(info.budget) if info.budget else table.epochs
+        first = min(had + 1, upto)
+        heapq.heappush(events, (max(now, since + table.seconds[row, first - 1]), order, first, upto, row,
+                                since, info))
+
+    for _ in range(WORKERS):
+        start(0)
+    while events and events[0][0] <= table.clock:
+        now, number, epoch, upto, row, since, info = heapq.heappop(events)
+        value = float(table.values[row, epoch - 1])
+        best = value if math.isnan(best) or value > best else best
+        for k, share in enumerate(SHARES):
+            if now <= share * table.clock:
+                marks[k] = best
+        reached[row] = max(reached.get(row, 0), epoch)
+        if epoch >= upto:
+            facade.tell(info, TrialValue(cost=-value, time=float(table.seconds[row, epoch - 1])))
+            start(now)
+        else:
+            heapq.heappush(events, (since + table.seconds[row, epoch], number, epoch + 1, upto, row, since,
+                                    info))
+    return [table.regret(v) for v in marks], len(rows), time.process_time() - began
+
+
 def our_search(path: Path, seed: int) -> tuple[list[float], int, float]:
     began = os.times()
     out = subprocess.run([ASSAY, "simulate", "--table", path, "--sampler", "auto", "--scheduler", "auto",
@@ -136,6 +208,16 @@ def our_search(path: Path, seed: int) -> tuple[list[float], int, float]:
     spent, run = os.times(), json.loads(out)["runs"][0]
     seconds = spent.children_user + spent.children_system - began.children_user - began.children_system
     return run["each"][0], round(run["trials"]["started"]), seconds
+
+
+def deadline() -> float:
+    """The next time at which the clock shows UNTIL, also when that is tomorrow."""
+    if "UNTIL" not in os.environ:
+        return math.inf
+    hour, minute = map(int, os.environ["UNTIL"].split(":"))
+    now = datetime.datetime.now()
+    at = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return (at if at > now else at + datetime.timedelta(days=1)).timestamp()
 
 
 def runs_read() -> dict[tuple[str, str, int], dict]:
@@ -147,16 +229,19 @@ def runs_read() -> dict[tuple[str, str, int], dict]:
 
 
 def measure(paths: list[Path]) -> None:
-    done = runs_read()
+    done, until = runs_read(), deadline()
     tables = {p: Curves(p) for p in paths}
     for seed in range(1, SEEDS + 1):
         for path in paths:
             for who in WHO:
                 name = path.name.split(".")[0]
-                if (name, who, seed) in done:
+                if (name, who, seed) in done or time.time() >= until:
                     continue
-                marks, trials, seconds = our_search(path, seed) if who == "ours" else \
-                    peer_search(tables[path], who, seed)
+                if who == "ours":
+                    marks, trials, seconds = our_search(path, seed)
+                else:
+                    search = smac_search if who.startswith("smac") else peer_search
+                    marks, trials, seconds = search(tables[path], who, seed)
                 run = {"table": name, "who": who, "seed": seed, "regret": marks, "trials": trials,
                        "seconds": seconds}
                 with RUNS.open("a", encoding="ascii") as f:
