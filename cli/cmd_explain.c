@@ -174,7 +174,8 @@ static int shares(const struct explaining *e, const char *measure, const char *w
         }
         table_print(t, stdout);
         if (artifact_members(e->a) > 0)
-            printf("shares of %s of an ensemble, weighted mean of its members\n", what);
+            printf("shares of %s of an ensemble, mean of its members by %s\n", what,
+                   artifact_is_pool(e->a) ? "the sizes of their weights" : "their weights");
         else
             printf("shares of %s of a %s model%s\n", what, e->info->family,
                    e->info->n_models > 1 ? ", mean of its bag" : "");

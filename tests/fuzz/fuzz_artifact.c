@@ -1,6 +1,7 @@
 /* fuzz_artifact.c - any bytes as a model file. The checksums are made right first (unless the first byte says no), so that
  * the fuzzer reaches the parsers behind them; what loads must predict without harm on a table made to fit it.
- * covers: ml/model/artifact.c ml/prep/prep_save.c */
+ * covers: ml/model/artifact.c ml/model/artifact_ensemble.c ml/prep/prep_save.c */
+#include "base/base.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "ml/model/artifact.h"
@@ -84,12 +85,12 @@ static void check_prep(const struct prep *p)
 static void check_explained(const struct artifact *a, const struct artifact_view *v)
 {
     const int of[3] = { 0, artifact_outputs(a) - 1, 0 };
-    size_t inputs = (size_t)prep_inputs(artifact_prep(a));
+    size_t inputs = (size_t)MAX(prep_inputs(artifact_prep(a)), artifact_columns(a));
     double *out = mem_array(3 * (inputs + 1), sizeof *out);
     struct err err = { 0 };
 
     if (artifact_importance(a, out, &err) == 0) {
-        for (size_t i = 0; i < inputs; i++)
+        for (int i = 0; i < artifact_columns(a); i++)
             CHECK(out[i] >= 0);
     } else {
         CHECK(err.code != ERR_NONE && err.text[0]);

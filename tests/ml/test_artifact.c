@@ -424,11 +424,11 @@ static void a_pool_predicts_by_the_logs_of_its_members_and_is_explained(void **s
     float got[3 * 300];
 
     (void)state;
-    for (int i = 0; i < 300; i++)
-        of[i] = i % 3;
     for (int classes = 2; classes <= 3; classes++) {
         struct ml_data *d = classes > 2 ? problem_of_kinds(f) : problem(f);
         struct members m;
+        for (int i = 0; i < 300; i++)
+            of[i] = classes > 2 ? i % 3 : 0;
         members_make(&m, d, f, families, 3);
         struct buf b = together(&m, weight, true);
         struct artifact *a = loaded(&b);
