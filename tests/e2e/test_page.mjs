@@ -216,7 +216,7 @@ async function story(page, link, address, study) {
   await page.eval("document.querySelector('#filter').focus()");
   await page.send('Input.insertText', { text: 'family = linear' });
   ok('the filter leaves one family',
-     (await page.eval(numbers(3))).every((f) => /^linear( \d+ %)?$/.test(f)) &&
+     (await page.eval(numbers(3))).every((f) => /^linear( -?\d+ %)?$/.test(f)) &&
          await page.eval(shownRows) > 0);
   await page.eval(
       "(() => { const f = document.querySelector('#filter'); f.value = ''; f.dispatchEvent(new Event('input')); })()");

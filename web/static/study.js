@@ -241,8 +241,9 @@ export function studyView(root, [ref], showError) {
     }
     const members = ensemble.members.map((m) => `#${m.number} ${m.family} ${percent(m.weight, 1)}`);
     const single = fixed(ensemble.single, decimalsFor(ensemble.single, ensemble.single_se));
-    const what = ensemble.rule === 'pool' ? 'log-linear pool' : 'ensemble';
-    return [`${what} of ${members.join(', ')}`, `best single ${single}`, expect].filter(Boolean);
+    const pool = ensemble.rule === 'pool' ? ' as a log-linear pool' : '';
+    return [`ensemble of ${members.join(', ')}${pool}`, `best single ${single}`, expect].filter(
+        Boolean);
   }
 
   function drawBest() {
