@@ -2,7 +2,6 @@
  * and by serve/dispatch.c for its grants. */
 #include "controller/decide/ensemble.h"
 
-#include "base/base.h"
 #include "controller/decide/budget.h"
 #include "controller/state/board.h"
 #include "controller/state/ctl.h"
@@ -13,8 +12,6 @@
 /* NEED_MS: less time than this is not worth a try; what is late costs nothing but the try.
  * MODELS_BYTES: what a runner may have to download. */
 enum { NEED_MS = 60 };
-/* Rows held out from which on the refit comes first. Measured: docs/measurements/2026-11-27.md. */
-enum { MANY_HELD = 1000 };
 #define MODELS_BYTES (INT64_C(768) << 20)
 
 bool ensemble_keeps(const struct study *st)
@@ -57,11 +54,4 @@ bool ensemble_wants(const struct study *st)
     return ensemble_keeps(st) && runner_any_blends(st->ctl) &&
            (hard == INT64_MAX || hard - ctl_now(st->ctl) > NEED_MS) &&
            ensemble_candidates(st, two, 2) == 2;
-}
-
-bool ensemble_yields_to_refit(const struct study *st)
-{
-    const struct msg_data *d = &st->problem.data;
-
-    return d->holdout && d->rows / MAX(d->folds, 1) >= MANY_HELD;
 }

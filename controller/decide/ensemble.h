@@ -11,9 +11,6 @@
 bool ensemble_keeps(const struct study *st);
 /* The study should make one now. */
 bool ensemble_wants(const struct study *st);
-/* After a holdout of many rows the best model, fitted once more on all rows, is better than an ensemble of
- * members that are not: where there is time for that, it comes first. */
-bool ensemble_yields_to_refit(const struct study *st);
 /* Up to `most` numbers of trials whose models may become members, best first; returns how many. */
 int ensemble_candidates(const struct study *st, int64_t *out, int most);
 

@@ -92,11 +92,6 @@ static bool wants_refit(const struct study *st)
     return left == INT64_MAX || left - ctl_now(st->ctl) > need;
 }
 
-static bool tries_ensemble(const struct study *st)
-{
-    return ensemble_wants(st) && !(ensemble_yields_to_refit(st) && wants_refit(st));
-}
-
 /* ---- the end ---- */
 
 /* Trials had their deadline at cut; what is still there shortly before the end is given up. With a
@@ -113,7 +108,7 @@ static int64_t trials_end_ms(const struct study *st)
         if (!l->is_task && l->study == st->row.id)
             last = MAX(last, MAX(l->deadline_ms, l->kept_ms) + GRACE_MS);
     }
-    from = tries_ensemble(st) ? hard - budget_ensemble_ms(st) : hard;
+    from = ensemble_wants(st) ? hard - budget_ensemble_ms(st) : hard;
     if (problem_refits(&st->problem))
         from -= MAX(budget_refit_ms(st), 1);
     return from < last ? hard : from;
@@ -126,7 +121,7 @@ static int after_trials(const struct study *st, struct actions *out)
         return 0;
     if (st->refit)
         action_add(out, ACT_NO_REFIT, 0);
-    else if (!had_ensemble(st) && !had_refit(st) && tries_ensemble(st))
+    else if (!had_ensemble(st) && !had_refit(st) && ensemble_wants(st))
         action_add(out, ACT_ENSEMBLE, 0);
     else if (!had_refit(st) && wants_refit(st))
         action_add(out, ACT_REFIT, board_best(st));

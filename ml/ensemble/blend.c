@@ -388,8 +388,13 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
 /* Whether the ensemble ships by its gain. */
 static bool is_enough(const struct blending *b, const struct blend *out)
 {
-    if (b->first->held.n < GREEDY_FEW_ROWS && !b->in->is_holdout)
+    bool is_few = b->first->held.n < GREEDY_FEW_ROWS;
+    double loss = metric_info(b->first->metric)->larger_is_better ? 1 - out->single : out->single;
+
+    if (is_few && !b->in->is_holdout)
         return out->gain > BLEND_FEW_MARGIN * out->gain_se;
+    if (!is_few && b->in->is_holdout && out->gain < BLEND_REFIT_GAIN * loss)
+        return false;
     return is_clear(out->gain, out->gain_se, BLEND_MARGIN);
 }
 

@@ -15,8 +15,9 @@
 #include <string.h>
 
 /* VALUES: margins that are looked at, which bounds memory and time: a step takes some nanoseconds for
- * each. FEW: as many tell which models are given up. ROUNDS: steps at most. */
-enum { VALUES = 2000000, FEW = 500000, ROUNDS = 16, MOST = POOL_MOST_MODELS };
+ * each. FEW: as many tell which models are given up. LEAST_ROWS: of so many rows all are looked at,
+ * however many their classes are. ROUNDS: steps at most. */
+enum { VALUES = 2000000, FEW = 500000, LEAST_ROWS = 300, ROUNDS = 16, MOST = POOL_MOST_MODELS };
 #define PENALTY 10.0
 /* a step that moves no weight by more is the last */
 #define STILL      1e-3
@@ -122,7 +123,7 @@ static int margins_init(struct margins *m, const struct pool_fit *f, const int *
 
     *m = (struct margins){ .n_models = n, .others = others };
     if (rows) {
-        m->n = rows_draw(f, MAX(most / (others * n), 1), rows);
+        m->n = rows_draw(f, MAX(most / (others * n), LEAST_ROWS), rows);
         m->x = mem_try_alloc((size_t)(m->n * others * n + 1) * sizeof *m->x);
         m->weight = weighs ? mem_try_alloc((size_t)(m->n + 1) * sizeof *m->weight) : NULL;
     }
