@@ -8,7 +8,7 @@
 /* Largest float below 1: a pool never says that something is certain. */
 #define MOST_P 0.99999994f
 
-static double log_of(double p)
+double pool_log(double p)
 {
     return fm_log_d(p < POOL_LEAST_P ? POOL_LEAST_P : p);
 }
@@ -16,7 +16,7 @@ static double log_of(double p)
 void pool_add(double weight, const float *p, int outputs, int64_t n, double *sum)
 {
     for (int64_t i = 0; i < n * outputs; i++) {
-        double q = (double)p[i], more = outputs == 1 ? log_of(q) - log_of(1 - q) : log_of(q);
+        double q = (double)p[i], more = outputs == 1 ? pool_log(q) - pool_log(1 - q) : pool_log(q);
         sum[i] += isnan(q) ? q : weight * more;
     }
 }

@@ -15,6 +15,8 @@
 /* A weight beyond is no weight. */
 #define POOL_MOST_WEIGHT 100.0
 
+/* The logarithm of a probability as it counts. NaN stays NaN. */
+double pool_log(double p);
 /* The terms of one model for n rows: sum[n][outputs] += weight x logarithm of p[n][outputs], or of one
  * output (two classes) weight x log-odds. NaN stays NaN. */
 void pool_add(double weight, const float *p, int outputs, int64_t n, double *sum);

@@ -43,11 +43,6 @@ struct bend {
 
 /* ---- margins ---- */
 
-static double log_of(double p)
-{
-    return fm_log_d(p < POOL_LEAST_P ? POOL_LEAST_P : p);
-}
-
 /* Those of one model: x[others]. */
 static void margins_of_row(const struct predictions *p, int64_t row, float *x)
 {
@@ -55,14 +50,14 @@ static void margins_of_row(const struct predictions *p, int64_t row, float *x)
     int came = (int)p->held.y[row];
 
     if (p->outputs == 1) {
-        double odds = log_of((double)q[0]) - log_of(1 - (double)q[0]);
+        double odds = pool_log((double)q[0]) - pool_log(1 - (double)q[0]);
         x[0] = (float)(came ? -odds : odds);
         return;
     }
-    double base = log_of((double)q[came]);
+    double base = pool_log((double)q[came]);
     for (int c = 0; c < p->outputs; c++) {
         if (c != came)
-            *x++ = (float)(log_of((double)q[c]) - base);
+            *x++ = (float)(pool_log((double)q[c]) - base);
     }
 }
 
