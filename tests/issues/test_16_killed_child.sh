@@ -9,16 +9,16 @@ table() { # rows
     seq "$1" | awk 'BEGIN { srand(2); print "a,b,c,y" } { a = rand(); b = rand(); print a "," b "," $1 * 7 % 31 "," 3 * a + (b > .5) + rand() }'
 }
 table 4000 >train.csv
-table 20000 >slow.csv
+table 40000 >slow.csv
 
 child_of() { # process name: its child of that name
     for p in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
         case $(tr '\0' ' ' <"/proc/$p/cmdline" 2>/dev/null) in "$2 "*) echo "$p" ;; esac
     done
 }
-# Kills the child at each of these seconds.
+# Kills the child each of these seconds after it is there.
 killed() { # name seconds... -- table and options of fit
-    local name=$1 pid at=() rc
+    local name=$1 pid at=() rc child tries
     shift
     while [ "$1" != -- ]; do at+=("$1") && shift; done
     shift
@@ -26,8 +26,13 @@ killed() { # name seconds... -- table and options of fit
     "$ASSAY" fit "$@" --target y -o m.assay >said 2>&1 &
     pid=$!
     for s in "${at[@]}"; do
+        child='' tries=0
+        while [ -z "$child" ] && [ $((tries++)) -lt 500 ] && kill -0 $pid; do
+            child=$(child_of $pid "$name")
+            [ -n "$child" ] || sleep .02
+        done
         sleep "$s"
-        kill -9 "$(child_of $pid "$name")" || return 1
+        kill -9 "$child" || return 1
     done
     wait $pid
     rc=$?
@@ -41,10 +46,10 @@ ok "ends with its model, and says so" is_of_the_search runner
 ok "one whose controller is killed" killed assayd 2 -- train.csv --time 6s
 ok "does so, too" is_of_the_search controller
 ok "a search that is left alone" "$ASSAY" fit slow.csv --target y --trials 6 --families linear,boost -o whole.assay
-ok "one of as many trials whose controller is killed" killed assayd .8 -- slow.csv --trials 6 --families linear,boost
+ok "one of as many trials whose controller is killed" killed assayd .3 -- slow.csv --trials 6 --families linear,boost
 ok "has the same model" cmp m.assay whole.assay
-ok "one whose runner is" killed assay-runner .8 -- slow.csv --trials 6 --families linear,boost
+ok "one whose runner is" killed assay-runner .3 -- slow.csv --trials 6 --families linear,boost
 ok "has it, too" cmp m.assay whole.assay
-again() { ! killed assay-runner 1 .7 .7 .7 .7 .7 -- train.csv --time 30s && grep -q 'the runner ended unexpectedly: killed by signal 9' said; }
+again() { ! killed assay-runner 1 .1 .1 .1 .1 .1 -- train.csv --time 30s && grep -q 'the runner ended unexpectedly: killed by signal 9' said; }
 ok "one whose runner is killed again and again ends" again
 finish
