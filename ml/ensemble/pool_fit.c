@@ -16,12 +16,19 @@
 
 /* VALUES: margins that are looked at, which bounds memory and time: a step takes some nanoseconds for
  * each. FEW: as many tell which models are given up. LEAST_ROWS: of so many rows all are looked at,
- * however many their classes are. ROUNDS: steps at most. */
-enum { VALUES = 2000000, FEW = 500000, LEAST_ROWS = 300, ROUNDS = 16, MOST = POOL_MOST_MODELS };
+ * however many their classes are. ROUNDS: steps at most; HALVES: how
+ * often one that does not help is halved. */
+enum {
+    VALUES = 2000000,
+    FEW = 500000,
+    LEAST_ROWS = 300,
+    ROUNDS = 16,
+    HALVES = 6,
+    MOST = POOL_MOST_MODELS
+};
 #define PENALTY 10.0
 /* a step that moves no weight by more is the last */
-#define STILL      1e-3
-#define LEAST_STEP 0x1p-6
+#define STILL 1e-3
 /* a class with less of the probability adds next to nothing to the curvature */
 #define LEAST_SHARE 1e-4
 
@@ -257,13 +264,14 @@ static void solve(struct margins *m, double *weight, struct bend *b, struct bend
                 step[a] += b->curve[a][c] * b->slope[c];
             far = fmax(far, fabs(step[a]));
         }
-        for (double by = 1; by >= LEAST_STEP; by /= 2) {
+        double by = 1;
+        for (int half = 0; half <= HALVES; half++, by /= 2) {
             double to[MOST];
             for (int a = 0; a < n; a++)
                 to[a] = fmin(fmax(weight[a] + by * step[a], -POOL_MOST_WEIGHT), POOL_MOST_WEIGHT);
             if (far > STILL)
                 bend_at(m, to, next);
-            if (far <= STILL || next->loss <= b->loss || by < 2 * LEAST_STEP) {
+            if (far <= STILL || next->loss <= b->loss || half == HALVES) {
                 memcpy(weight, to, (size_t)n * sizeof *weight);
                 break;
             }

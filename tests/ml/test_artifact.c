@@ -426,7 +426,7 @@ static void a_pool_predicts_by_the_logs_of_its_members_and_is_explained(void **s
     (void)state;
     for (int classes = 2; classes <= 3; classes++) {
         struct ml_data *d = classes > 2 ? problem_of_kinds(f) : problem(f);
-        struct members m;
+        struct members m = { 0 };
         for (int i = 0; i < 300; i++)
             of[i] = classes > 2 ? i % 3 : 0;
         members_make(&m, d, f, families, 3);
@@ -462,8 +462,8 @@ static void means_and_networks_stay_what_they_were(void **state)
     struct frame *f = train_table();
     struct ml_data *d = problem(f);
     static int of[300];
-    struct members m;
-    float got[300];
+    struct members m = { 0 };
+    float got[300] = { 0 };
 
     (void)state;
     members_make(&m, d, f, families, 2);
@@ -498,7 +498,7 @@ static void impossible_weights_are_refused(void **state)
     static const char *const families[] = { "boost", "linear" };
     struct frame *f = train_table();
     struct ml_data *d = problem(f);
-    struct members m;
+    struct members m = { 0 };
 
     (void)state;
     members_make(&m, d, f, families, 2);

@@ -24,7 +24,8 @@ static void sums_of_logs_become_probabilities(void **state)
     pool_add(-0.5, q, 1, 4, sum);
     pool_end(sum, 1, 4, out);
     for (int i = 0; i < 2; i++) {
-        double odds = 1.5 * log(p[i] / (1 - p[i])) - 0.5 * log(q[i] / (1 - q[i]));
+        double odds = 1.5 * log((double)p[i] / (1 - (double)p[i])) -
+                      0.5 * log((double)q[i] / (1 - (double)q[i]));
         assert_true(fabs(out[i] - 1 / (1 + exp(-odds))) < 1e-6);
     }
     /* one that is certain counts as if it were nearly so */
