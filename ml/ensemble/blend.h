@@ -25,7 +25,7 @@
 #define BLEND_MARGIN      0.25
 #define BLEND_POOL_MARGIN 1.0
 #define BLEND_FEW_MARGIN  (-1.0)
-/* a refit took 1 to 17 % of the loss away: docs/measurements/2026-11-27.md */
+/* A refit was better than ensembles that gained up to a tenth: docs/measurements/2026-11-27.md. */
 #define BLEND_REFIT_GAIN 0.2
 
 /* MEAN: the weighted mean of what the members predict. POOL: the log-linear pool of their

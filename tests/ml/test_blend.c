@@ -1,5 +1,6 @@
 /* test_blend.c - selecting models on planted predictions: two halves of the truth are found and weighed, a useless model is
  * left out, noise does not count as a gain, limits hold, and the file of predictions survives cuts and flips. */
+#include "tests/ml/predictions_rig.h"
 #include "tests/unit.h"
 
 #include "base/base.h"
@@ -13,20 +14,11 @@ enum { ROWS = 1500, FOLDS = 5 };
 
 static struct predictions blank(enum ml_task task, enum metric_id metric, int classes, int tests)
 {
-    int k = task == ML_MULTICLASS ? classes : 1;
-    struct predictions p = {
-        .task = task, .metric = metric, .outputs = k, .classes = classes, .folds = FOLDS
-    };
+    struct predictions p = predictions_blank(task, metric, classes, ROWS, FOLDS);
 
-    p.held.n = ROWS;
-    p.held.fold = mem_try_alloc(ROWS);
-    p.held.y = mem_try_zalloc(ROWS * sizeof(double));
-    p.held.p = mem_try_zalloc((size_t)(ROWS * k) * sizeof(float));
-    for (int i = 0; i < ROWS; i++)
-        p.held.fold[i] = (uint8_t)(i % FOLDS);
     p.test.n = tests;
     p.test.y = mem_try_zalloc((size_t)(tests + 1) * sizeof(double));
-    p.test.p = mem_try_zalloc((size_t)(tests * k + 1) * sizeof(float));
+    p.test.p = mem_try_zalloc((size_t)(tests * p.outputs + 1) * sizeof(float));
     return p;
 }
 

@@ -1,5 +1,6 @@
 /* test_pool.c - the log-linear pool: sums of log-probabilities are what the formula says, planted weights are found, of
  * many models those stay that count, and the weights have the least loss. */
+#include "tests/ml/predictions_rig.h"
 #include "tests/unit.h"
 
 #include "base/base.h"
@@ -40,22 +41,10 @@ static void sums_of_logs_become_probabilities(void **state)
         assert_true(fabs(out[c] - want[c] / all) < 1e-6);
 }
 
-static struct predictions blank(int classes, enum metric_id metric)
+static struct predictions blank(int classes)
 {
-    int k = classes > 2 ? classes : 1;
-    struct predictions p = { .task = classes > 2 ? ML_MULTICLASS : ML_BINARY,
-                             .metric = metric,
-                             .outputs = k,
-                             .classes = classes,
-                             .folds = FOLDS };
-
-    p.held.n = ROWS;
-    p.held.fold = mem_try_alloc(ROWS);
-    p.held.y = mem_try_zalloc(ROWS * sizeof(double));
-    p.held.p = mem_try_zalloc((size_t)(ROWS * k) * sizeof(float));
-    for (int i = 0; i < ROWS; i++)
-        p.held.fold[i] = (uint8_t)(i % FOLDS);
-    return p;
+    return predictions_blank(classes > 2 ? ML_MULTICLASS : ML_BINARY, METRIC_LOGLOSS, classes, ROWS,
+                             FOLDS);
 }
 
 /* Scores of n models, [n][classes], as probabilities. Classes come by the pool of the models with the
@@ -66,7 +55,7 @@ static void planted(struct predictions *all, int n, int classes, const double *t
 
     rng_init(&rng, 4, 0);
     for (int m = 0; m < n; m++)
-        all[m] = blank(classes, METRIC_LOGLOSS);
+        all[m] = blank(classes);
     for (int64_t i = 0; i < ROWS; i++) {
         double sum[8] = { 0 }, draw = rng_unit(&rng);
         float p[8];
@@ -229,7 +218,7 @@ static void equal_models_share_equally(void **state)
 
     (void)state;
     planted(all, 2, 3, truth);
-    all[2] = blank(3, METRIC_LOGLOSS);
+    all[2] = blank(3);
     memcpy(all[2].held.y, all[0].held.y, ROWS * sizeof(double));
     memcpy(all[2].held.p, all[0].held.p, 3 * ROWS * sizeof(float));
     fit(all, 3, 3, weight);

@@ -20,7 +20,6 @@ line of RUNS (build/bench-curves.jsonl); those that are there are not made again
 """
 from __future__ import annotations
 
-import datetime
 import heapq
 import json
 import math
@@ -32,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from until import deadline
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSAY = ROOT / os.environ.get("B", "build/gcc") / "assay"
@@ -208,16 +209,6 @@ def our_search(path: Path, seed: int) -> tuple[list[float], int, float]:
     spent, run = os.times(), json.loads(out)["runs"][0]
     seconds = spent.children_user + spent.children_system - began.children_user - began.children_system
     return run["each"][0], round(run["trials"]["started"]), seconds
-
-
-def deadline() -> float:
-    """The next time at which the clock shows UNTIL, also when that is tomorrow."""
-    if "UNTIL" not in os.environ:
-        return math.inf
-    hour, minute = map(int, os.environ["UNTIL"].split(":"))
-    now = datetime.datetime.now()
-    at = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    return (at if at > now else at + datetime.timedelta(days=1)).timestamp()
 
 
 def runs_read() -> dict[tuple[str, str, int], dict]:

@@ -19,7 +19,6 @@ are there are not made again, so a measurement that was stopped goes on. SHOW=1 
 from __future__ import annotations
 
 import array
-import datetime
 import json
 import math
 import os
@@ -29,6 +28,8 @@ import sys
 import time
 from pathlib import Path
 from typing import Any, Callable
+
+from until import deadline
 
 ROOT = Path(__file__).resolve().parents[3]
 ASSAY = ROOT / os.environ.get("B", "build/gcc") / "assay"
@@ -232,16 +233,6 @@ def runs_read() -> dict[tuple[str, str, int], dict]:
         run = json.loads(line)
         found[run["cell"], run["who"], run["seed"]] = run
     return found
-
-
-def deadline() -> float:
-    """The next time at which the clock shows UNTIL, also when that is tomorrow."""
-    if "UNTIL" not in os.environ:
-        return math.inf
-    hour, minute = map(int, os.environ["UNTIL"].split(":"))
-    now = datetime.datetime.now()
-    at = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
-    return (at if at > now else at + datetime.timedelta(days=1)).timestamp()
 
 
 def measure() -> None:
