@@ -173,7 +173,7 @@ class Study:
         self._call: Any = None  # was sent, and its answer is still to be heard
         self._body: Any = None  # what it says
         self._lot, self._held, self._pace, self._busy, self._due = 0, 0, 160., 0., 0.  # a guess
-        self._lock, self._watcher = threading.RLock(), threading.Thread()
+        self._lock, self._is_watched = threading.RLock(), False
         self.worker = client or f"{socket.gethostname()[:16]}-{os.getpid()}-{os.urandom(3).hex()}"
         if directions:  # the first is of `metric`
             more["objectives"] = [{"metric": f"value_{i}" if i > 1 else metric, "goal": d}
@@ -250,11 +250,11 @@ class Study:
                     self._call, self._ear = self._tell(most, ahead), EAR()
                     self._ear.register(next(self._call) or self.client.sent.sock, 1)  # to read
                 answer = None if self._trials else list(self._call)[-1]
-                if len(self._trials) > 1 and not self._watcher.is_alive():
-                    self._watcher = threading.Thread(target=self._watch, daemon=True)
-                    self._watcher.start()
+                self._due = time.perf_counter() + ahead * (1 if self._pace == 160 else 4)
+                if len(self._trials) > 1 and not self._is_watched:
+                    self._is_watched = True
+                    threading.Thread(target=self._watch, daemon=True).start()
                 if self._trials:
-                    self._due = time.perf_counter() + ahead * (1 if self._pace == 160 else 4)
                     return Trial(self, self._trials.pop(0))
             if answer["done"]:
                 return None
@@ -283,11 +283,13 @@ class Study:
 
     def _watch(self) -> None:
         """Beside a trial that takes long, tells and gives back what would wait for its end."""
-        while (left := self._due - time.perf_counter()) > 0:
-            time.sleep(left)
-        with contextlib.suppress(Exception), self._lock:
-            if time.perf_counter() > self._due:  # what took long was no wait for an answer
-                self._flush()
+        while self._is_watched:
+            time.sleep(max(self._due - time.perf_counter(), 0))
+            with self._lock:
+                if time.perf_counter() > self._due:  # what took long was no wait for an answer
+                    self._is_watched = False  # before the lock is free: the next trial looks there
+                    with contextlib.suppress(Exception):
+                        self._flush()
 
     def _flush(self) -> None:
         """Tells the results, and gives back the trials that were not begun."""

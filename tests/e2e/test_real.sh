@@ -5,11 +5,11 @@
 . "$(dirname "$0")/lib.sh"
 [ -d "$DATA" ] || { echo "no ../shared/datasets here"; exit 77; }
 
-beats() { # file target metric bar time: the leaderboard's test score reaches the bar
+beats() { # file target metric bar time: the model that is delivered reaches the bar on rows it never saw
     split_table "$DATA/$1"
     "$ASSAY" fit train.csv --target "$2" --metric "$3" --time "$5" --test test.csv --json -o m.assay >fit.json || return 1
     local got
-    got=$(jq '.leaderboard.rows[0].test_score' fit.json)
+    got=$("$ASSAY" score m.assay test.csv --json | jq --arg m "$3" '.scores[] | select(.metric == $m) | .score')
     echo "$1 $3 $got, bar $4"
     awk -v a="$got" -v b="$4" -v m="$3" 'BEGIN { exit !(m ~ /rmse|logloss/ ? a <= b : a >= b) }'
 }
