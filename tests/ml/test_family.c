@@ -142,6 +142,36 @@ static void little_time_means_few_epochs(void **state)
     assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 15, 0);
 }
 
+/* Where columns are many beside the rows, an L1 penalty comes before an L2 penalty, and otherwise after it; both come. */
+static void many_columns_begin_with_l1(void **state)
+{
+    static const struct {
+        int64_t rows;
+        int encoded, outputs, texts, first;
+    } cases[] = {
+        { 200, 2000, 1, 0, 1 }, { 2400, 300, 1, 0, 1 }, { 2401, 300, 1, 0, 0 },
+        { 200, 99, 1, 0, 0 },   { 200, 2000, 3, 0, 0 }, { 200, 2000, 1, 1, 0 },
+    };
+    const struct family *f = family_find("linear");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct family_shape s = { .rows = cases[i].rows,
+                                  .encoded = cases[i].encoded,
+                                  .outputs = cases[i].outputs,
+                                  .texts = cases[i].texts };
+        double params[FAMILY_MAX_PARAMS];
+
+        assert_float_equal(family_param_for(f, LINEAR_PENALTY, &s, "auc").def, cases[i].first, 0);
+        for (int row = 1; f->portfolio(row); row++) {
+            memcpy(params, f->portfolio(row), (size_t)f->n_params * sizeof *params);
+            family_suit(f, &s, "auc", params);
+            assert_float_equal(params[LINEAR_PENALTY], row == 1 && !cases[i].first, 0);
+        }
+    }
+    assert_float_equal(family_param_for(f, LINEAR_PENALTY, NULL, "auc").def, 0, 0);
+}
+
 /* Networks of which a fold takes more than twice the time that it is to take are not searched. Without a limit in
  * time all are, but pieces of more than 64 numbers. */
 static void networks_that_take_too_long_are_not_searched(void **state)
@@ -336,6 +366,7 @@ int main(void)
         cmocka_unit_test(first_configurations_are_legal_and_start_with_the_defaults),
         cmocka_unit_test(the_defaults_of_networks_suit_the_table),
         cmocka_unit_test(little_time_means_few_epochs),
+        cmocka_unit_test(many_columns_begin_with_l1),
         cmocka_unit_test(networks_that_take_too_long_are_not_searched),
         cmocka_unit_test(an_illegal_value_gives_an_error_that_names_the_parameter),
         cmocka_unit_test(the_name_of_a_choice_finds_the_choice),
