@@ -7,9 +7,10 @@
 #include "ml/cpu/simd.h"
 #include "ml/math/fmath.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-enum { ROWS = 4, LANES = 8 };
+enum { ROWS = 4, LANES = 8, NARROW = 64 };
 
 /* Four doubles; the compiler maps them to the registers of the instruction set. */
 typedef double four __attribute__((vector_size(32)));
@@ -338,14 +339,71 @@ SIMD_BODY void pairs_lines(const double *tile, int64_t n, int64_t wide, const in
     }
 }
 
-/* The tile is converted to doubles once, with the target and a column of ones appended, so that one
- * product gives X'X, X'y and the sums of all columns. Only blocks of eight columns that reach the
- * diagonal or lie right of it are computed: the matrix is symmetric. */
-SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, const double *root,
-                             double *tile, double *gram)
+/* The lines of a wide tile are a page apart, which costs more than the products. So eight columns lie
+ * together in it, row after row. */
+SIMD_BODY int64_t place(int64_t n, int64_t i, int64_t j)
 {
-    int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8, all = r->cols + 2;
+    return (j / LANES * n + i) * LANES + j % LANES;
+}
 
+/* The same as pairs_lines for such a tile, bit for bit. */
+SIMD_BODY void pairs_lines_wide(const double *tile, int64_t n, int64_t wide, const int64_t *line,
+                                int lines, int64_t k, double *gram)
+{
+    const double *a = tile + place(n, 0, line[0]), *b = tile + place(n, 0, line[1]),
+                 *c = tile + place(n, 0, line[2]), *d = tile + place(n, 0, line[3]);
+
+    for (; k < wide; k += LANES) {
+        const double *x = tile + place(n, 0, k);
+        four alo = { 0 }, ahi = { 0 }, blo = { 0 }, bhi = { 0 }, clo = { 0 }, chi = { 0 },
+             dlo = { 0 }, dhi = { 0 }, lo, hi;
+        for (int64_t i = 0; i < n * LANES; i += LANES) {
+            memcpy(&lo, x + i, sizeof lo);
+            memcpy(&hi, x + i + 4, sizeof hi);
+            alo += a[i] * lo;
+            ahi += a[i] * hi;
+            blo += b[i] * lo;
+            bhi += b[i] * hi;
+            clo += c[i] * lo;
+            chi += c[i] * hi;
+            dlo += d[i] * lo;
+            dhi += d[i] * hi;
+        }
+        four lows[ROWS] = { alo, blo, clo, dlo }, highs[ROWS] = { ahi, bhi, chi, dhi };
+        for (int q = 0; q < lines; q++) {
+            add_to(gram + line[q] * wide + k, &lows[q]);
+            add_to(gram + line[q] * wide + k + 4, &highs[q]);
+        }
+    }
+}
+
+/* The tile of glm_gram where it is wide. */
+SIMD_BODY void tile_fill_wide(const struct glm_rows *r, const double *y, const double *root,
+                              int64_t wide, double *tile)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        const float *x = row_at(r, i);
+        int j = 0;
+        for (; j + LANES <= r->cols; j += LANES) {
+            double *t = tile + place(r->n, i, j);
+            for (int k = 0; k < LANES; k++)
+                t[k] = (double)x[j + k];
+        }
+        for (; j < r->cols; j++)
+            tile[place(r->n, i, j)] = (double)x[j];
+        tile[place(r->n, i, r->cols)] = y[i];
+        tile[place(r->n, i, r->cols + 1)] = 1.0;
+        for (int64_t k = r->cols + 2; k < wide; k++)
+            tile[place(r->n, i, k)] = 0;
+        for (int64_t k = 0; root && k < r->cols + 2; k++)
+            tile[place(r->n, i, k)] *= root[i];
+    }
+}
+
+/* The tile of glm_gram where it is narrow. */
+SIMD_BODY void tile_fill(const struct glm_rows *r, const double *y, const double *root,
+                         int64_t wide, double *tile)
+{
     for (int64_t i = 0; i < r->n; i++) {
         const float *x = row_at(r, i);
         double *t = tile + i * wide;
@@ -358,12 +416,29 @@ SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, const do
         for (int64_t j = 0; root && j < r->cols + 2; j++)
             t[j] *= root[i];
     }
+}
+
+/* The tile is converted to doubles once, with the target and a column of ones appended, so that one
+ * product gives X'X, X'y and the sums of all columns. Only blocks of eight columns that reach the
+ * diagonal or lie right of it are computed: the matrix is symmetric. */
+SIMD_BODY void glm_gram_body(const struct glm_rows *r, const double *y, const double *root,
+                             double *tile, double *gram)
+{
+    int64_t wide = ((int64_t)r->cols + 2 + 7) / 8 * 8, all = r->cols + 2;
+
+    if (wide > NARROW)
+        tile_fill_wide(r, y, root, wide, tile);
+    else
+        tile_fill(r, y, root, wide, tile);
     for (int64_t j = 0; j < all; j += ROWS) {
         int64_t line[ROWS];
         for (int64_t q = 0; q < ROWS; q++)
             line[q] = j + q < all ? j + q : j;
-        pairs_lines(tile, r->n, wide, line, (int)(all - j < ROWS ? all - j : ROWS),
-                    j / LANES * LANES, gram);
+        int lines = (int)(all - j < ROWS ? all - j : ROWS);
+        if (wide > NARROW)
+            pairs_lines_wide(tile, r->n, wide, line, lines, j / LANES * LANES, gram);
+        else
+            pairs_lines(tile, r->n, wide, line, lines, j / LANES * LANES, gram);
     }
 }
 SIMD_KERNEL(glm_gram,
@@ -376,20 +451,25 @@ SIMD_BODY void glm_pairs_body(const struct glm_rows *r, const struct glm_pairs *
 {
     for (int64_t i = 0; i < r->n; i++) {
         const float *x = row_at(r, i);
+        bool is_wide = p->wide > NARROW;
         double *t = tile + i * p->wide;
         for (int j = 0; j < p->n; j++) {
             double by = p->root ? p->root[i * p->roots + (p->which ? p->which[j] : 0)] : 1.0;
-            t[j] = p->col[j] < r->cols ? by * (double)x[p->col[j]] : by;
+            *(is_wide ? tile + place(r->n, i, j) : t + j) =
+                p->col[j] < r->cols ? by * (double)x[p->col[j]] : by;
         }
         for (int64_t j = p->n; j < p->wide; j++)
-            t[j] = 0;
+            *(is_wide ? tile + place(r->n, i, j) : t + j) = 0;
     }
     for (int j = 0; j < p->n_lines; j += ROWS) {
         int64_t line[ROWS], k = p->n_lines == p->n ? j / LANES * LANES : 0;
         for (int q = 0; q < ROWS; q++)
             line[q] = p->line[j + q < p->n_lines ? j + q : j];
-        pairs_lines(tile, r->n, p->wide, line, p->n_lines - j < ROWS ? p->n_lines - j : ROWS, k,
-                    gram);
+        int lines = p->n_lines - j < ROWS ? p->n_lines - j : ROWS;
+        if (p->wide > NARROW)
+            pairs_lines_wide(tile, r->n, p->wide, line, lines, k, gram);
+        else
+            pairs_lines(tile, r->n, p->wide, line, lines, k, gram);
     }
 }
 SIMD_KERNEL(glm_pairs,

@@ -157,13 +157,13 @@ static int64_t linear_cost(const struct family_shape *s, const double *params, i
                                     (4.0 * pass + rows * in * in * s->outputs * 0.0001));
 }
 
-/* With an L1 penalty: the matrices of linear_l1.c, and of Gram's. */
+/* With an L1 penalty: the matrices of linear_l1.h, a factor of one, and Gram's. */
 static int64_t l1_bytes(const struct family_shape *s)
 {
     double most = fmin(fmin(s->encoded + 8.0, 1024.0), sqrt(8388608.0 / s->outputs)),
            gram = s->task == FT_REGRESSION && s->encoded <= 1024 ? s->encoded + 10.0 : 0;
 
-    return (int64_t)(s->folds * (2.0 * s->outputs * most * most * 8 + 512 * 8 * most +
+    return (int64_t)(s->folds * ((2.0 * s->outputs + 1) * most * most * 8 + 512 * 8 * most +
                                  4.0 * (double)s->rows * s->outputs + 2 * gram * gram * 8));
 }
 

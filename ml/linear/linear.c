@@ -153,7 +153,7 @@ static int64_t linear_held_bytes(const struct lane *lane)
 {
     const struct linear_lane *l = lane->state;
 
-    return l->bytes + (l->l1 ? l->l1->bytes : 0) +
+    return l->bytes + (l->l1 ? l->l1->bytes + l->l1->newton.bytes : 0) +
            (l->grams ? (l->grams->parts * (l->cols + 2) + GLM_TILE) * l->grams->wide * 8 : 0);
 }
 

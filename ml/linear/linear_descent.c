@@ -11,18 +11,24 @@
  * Where columns are many and nearly depend on each other, sweeps creep along the same direction.
  * After every KEPT of them the weights are extrapolated from their last changes (Anderson's
  * acceleration: Bertrand and Massias, Anderson acceleration of coordinate descent, 2021), and the
- * extrapolation is kept if it lowers the model. Called by linear_l1.c. */
+ * extrapolation is kept if it lowers the model. Once the sweeps have taken as long as a PATIENCE-th of
+ * a Cholesky factor would, Newton's steps come between them (linear_newton.h). Called by
+ * linear_l1_path.c. */
 #include "ml/linear/linear_descent.h"
 
 #include "base/base.h"
 #include "base/mem.h"
 #include "ml/cpu/glm.h"
+#include "ml/linear/linear_newton.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A call ends after so many operations, a few hundredths of a second; the caller goes on from there. */
-enum { MOST_WORK = 30000000 };
+/* A call ends after so many operations, a tenth of a second; the caller goes on from there. */
+enum { MOST_WORK = 100000000 };
+/* Newton's steps begin when so many times the products of sweeps are those of a factor, 8 sweeps of 900
+ * columns. Of 2, 4, 8, 16, 32 and 100 the larger ones were equally fast. */
+enum { PATIENCE = 16 };
 enum { KEPT = 5 };
 
 struct descent {
@@ -34,16 +40,22 @@ struct descent {
     double *slope, *w, *lean;
     /* [KEPT + 1][n] weights before and after the last sweeps; [n] slopes and weights that are tried */
     double *kept, *slope_try, *w_try;
+    /* [n] intercepts, which carry no penalty */
+    bool *is_free;
     /* the first coordinate that moves */
     int first;
+    /* products so far */
     int64_t work;
+    /* that are not 0; whether Newton's steps have led down so far */
+    int64_t weights;
+    bool can_solve;
 };
 
 /* Moves one coordinate to its minimum. Returns by how much its slope was off. */
 static double move(struct descent *d, int j)
 {
     const struct l1_model *m = d->m;
-    bool is_free = d->set->col[j] == m->cols;
+    bool is_free = d->is_free[j];
     double curve = d->set->hess[j * d->wide + j] - d->lean[j] * d->set->hess[j], now = d->w[j],
            pull = curve * now - d->slope[j], next = 0, l1 = is_free ? 0 : m->l1,
            l2 = is_free ? 0 : m->l2;
@@ -126,16 +138,13 @@ static bool extrapolated(struct descent *d)
     return true;
 }
 
-/* Goes to the extrapolated weights if the model is lower there. */
-static void leap(struct descent *d)
+/* Goes to the weights w_try if the model is lower there. */
+static bool try_there(struct descent *d)
 {
     const struct l1_model *m = d->m;
     int n = d->set->n;
     double gain = 0;
 
-    d->work += (int64_t)n * KEPT * KEPT;
-    if (!extrapolated(d))
-        return;
     memcpy(d->slope_try, d->slope, (size_t)n * sizeof *d->slope);
     for (int j = d->first; j < n; j++) {
         double by = d->w_try[j] - d->w[j];
@@ -146,16 +155,37 @@ static void leap(struct descent *d)
         d->work += n;
     }
     for (int j = d->first; j < n; j++) {
-        bool is_free = d->set->col[j] == m->cols;
         double now = d->w[j], next = d->w_try[j];
         gain -= 0.5 * (d->slope[j] + d->slope_try[j]) * (next - now);
-        if (!is_free)
+        if (!d->is_free[j])
             gain += m->l1 * (fabs(now) - fabs(next)) + 0.5 * m->l2 * (now * now - next * next);
     }
     if (!(gain > 0))
-        return;
+        return false;
     memcpy(d->w, d->w_try, (size_t)n * sizeof *d->w);
     memcpy(d->slope, d->slope_try, (size_t)n * sizeof *d->slope);
+    return true;
+}
+
+/* Newton's step on the weights that are not 0. False: it leads nowhere. */
+static bool solve(struct descent *d)
+{
+    struct newton_model m = { .h = d->set->hess,
+                              .lean = d->lean,
+                              .wide = d->wide,
+                              .first = d->first,
+                              .n = d->set->n,
+                              .l1 = d->m->l1,
+                              .l2 = d->m->l2,
+                              .is_free = d->is_free };
+
+    for (int clips = 1; clips >= 0; clips--) {
+        if (!newton_step(d->m->newton, &m, d->w, d->slope, clips, d->w_try, &d->work))
+            return false;
+        if (try_there(d))
+            return true;
+    }
+    return false;
 }
 
 static double sweep(struct descent *d, bool all)
@@ -163,28 +193,54 @@ static double sweep(struct descent *d, bool all)
     double off = 0;
 
     d->work += d->set->n;
+    d->weights = 0;
     for (int j = d->first; j < d->set->n; j++) {
         if (all || d->w[j] != 0)
             off = fmax(off, move(d, j));
+        d->weights += d->w[j] != 0;
     }
     return off;
 }
 
-/* Sweeps over the columns whose weight is not 0 until they agree. */
+/* Whether the sweeps so far took so long that a factor costs little beside them. */
+static bool is_slow(const struct descent *d)
+{
+    return d->can_solve && d->work * PATIENCE >= newton_cost(d->weights);
+}
+
+/* Sweeps over the columns whose weight is not 0 until they agree, or are slow to. */
 static void settle(struct descent *d)
 {
     size_t n = (size_t)d->set->n;
     int kept = 0;
 
     memcpy(d->kept, d->w, n * sizeof *d->w);
-    while (d->work < MOST_WORK && sweep(d, false) > d->m->slack) {
+    while (d->work < MOST_WORK && !is_slow(d) && sweep(d, false) > d->m->slack) {
         kept++;
         memcpy(d->kept + (size_t)kept * n, d->w, n * sizeof *d->w);
         if (kept == KEPT) {
-            leap(d);
+            d->work += (int64_t)n * KEPT * KEPT;
+            if (extrapolated(d))
+                (void)try_there(d);
             memcpy(d->kept, d->w, n * sizeof *d->w);
             kept = 0;
         }
+    }
+}
+
+/* Sweeps over all columns, and between them what brings those whose weight is not 0 to agree. Two
+ * sweeps before a Newton step save more of these than they cost. */
+static void descend(struct descent *d)
+{
+    double slack = d->m->slack;
+
+    while (d->work < MOST_WORK && sweep(d, true) > slack) {
+        if (!is_slow(d))
+            settle(d);
+        else if (sweep(d, true) > slack)
+            d->can_solve = solve(d);
+        else
+            return;
     }
 }
 
@@ -192,7 +248,9 @@ int l1_descend(struct l1_set *set, const struct l1_model *m, struct err *err)
 {
     size_t n = (size_t)set->n;
     bool is_one = set->output[set->n - 1] == set->output[0];
-    struct descent d = { .set = set, .m = m, .wide = set->room, .first = is_one };
+    struct descent d = {
+        .set = set, .m = m, .wide = set->room, .first = is_one, .can_solve = true
+    };
     double *block = mem_try_alloc((KEPT + 6) * n * sizeof *block), base = is_one ? set->hess[0] : 0;
 
     if (!block)
@@ -203,13 +261,15 @@ int l1_descend(struct l1_set *set, const struct l1_model *m, struct err *err)
     d.slope_try = block + 3 * n;
     d.w_try = block + 4 * n;
     d.kept = block + 5 * n;
+    d.is_free = mem_array(n, sizeof *d.is_free);
     for (int j = 0; j < set->n; j++) {
+        d.is_free[j] = set->col[j] == m->cols;
         d.lean[j] = base > 0 ? set->hess[j] / base : 0;
         d.slope[j] = m->g[j] - d.lean[j] * m->g[0];
         d.w[j] = m->w[j];
     }
-    while (d.work < MOST_WORK && sweep(&d, true) > m->slack)
-        settle(&d);
+    newton_start(m->newton, set->n);
+    descend(&d);
     double shift = base > 0 ? -m->g[0] / base : 0;
     for (int j = d.first; j < set->n; j++) {
         set->step[j] = d.w[j] - m->w[j];
@@ -217,6 +277,7 @@ int l1_descend(struct l1_set *set, const struct l1_model *m, struct err *err)
     }
     if (is_one)
         set->step[0] = shift;
+    mem_free(d.is_free);
     mem_try_free(block);
     return 0;
 }

@@ -12,6 +12,8 @@ struct l1_model {
     /* [set->n] weights and slopes of the set; cols: the number of an intercept's column */
     const double *w, *g;
     int cols;
+    /* scratch */
+    struct newton *newton;
 };
 int l1_descend(struct l1_set *set, const struct l1_model *m, struct err *err);
 

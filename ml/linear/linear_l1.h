@@ -11,7 +11,8 @@
  * minimised by coordinate descent with covariance updates (Friedman, Hastie and Tibshirani,
  * Regularization paths for generalized linear models, 2010) over a set of columns from the sequential
  * strong rule (Tibshirani et al., Strong rules for discarding predictors in lasso-type problems,
- * 2012). The gradient of all columns is at hand after each iteration: columns that the rule left out
+ * 2012), and by Newton's steps on the weights that are not 0 where sweeps are slow. From the Gram
+ * matrix all columns take part once a quarter would. The gradient of all columns is at hand after each iteration: columns that the rule left out
  * by mistake enter, and the duality gap over all columns ends the search. The squared loss needs one
  * iteration. Several classes are moved at once: with the exact curvature while they use few columns,
  * else with a bound that is diagonal between classes.
@@ -22,11 +23,13 @@
  * linear_l1_path.c   points of the path: steps, the gap
  * linear_l1_sets.c   which weights may change
  * linear_l1_pass.c   sums over rows, or from the Gram matrix
- * linear_descent.[ch]   the coordinate descent */
+ * linear_descent.[ch]   the coordinate descent
+ * linear_newton.[ch]   Newton's steps within it */
 #ifndef ML_LINEAR_LINEAR_L1_H
 #define ML_LINEAR_LINEAR_L1_H
 
 #include "base/err.h"
+#include "ml/linear/linear_newton.h"
 #include "ml/model/model.h"
 
 #include <stdbool.h>
@@ -40,8 +43,10 @@ struct l1_set {
     int n, room;
     /* [room] column, output, and the place in a weight vector */
     int32_t *col, *output, *at;
-    /* [room][room] symmetric, and the columns whose lines are missing, ascending */
+    /* [room][room] symmetric, of hess_room doubles; and the columns whose lines are missing,
+     * ascending */
     double *hess;
+    int64_t hess_room;
     int32_t *missing;
     int n_missing;
     /* [room] the step that the quadratic model wants */
@@ -72,6 +77,10 @@ struct l1_fit {
     enum l1_phase phase;
     /* of this point, and of this step */
     int iteration, halves;
+    /* the gap at the point whose curvature is at hand, as a share of the objective */
+    double left;
+    /* the curvature at hand is not that of the accepted point */
+    bool is_stale;
     /* w, g and loss are those of the last point's solution, or of what came of it since */
     bool has_point;
     /* The sets have no more room: the path ends here, and later points equal this one. */
@@ -91,6 +100,8 @@ struct l1_fit {
     double *gram, *xy, *mean;
     int64_t gram_wide;
     double yy, y_mean;
+    /* scratch of the descent */
+    struct newton newton;
     int64_t bytes;
 };
 

@@ -125,10 +125,15 @@ static void mirror(struct l1_set *s)
 /* The intercept of a centred matrix is independent of all columns. */
 static void curve_of_gram(const struct l1_fit *f, struct l1_set *s)
 {
-    for (int i = 0; i < s->n; i++) {
-        for (int j = 0; j < s->n; j++)
-            s->hess[(int64_t)i * s->room + j] =
-                i && j ? f->gram[s->col[i] * f->gram_wide + s->col[j]] : 0;
+    if (s->n_missing == 0)
+        return;
+    memset(s->hess, 0, (size_t)s->n * sizeof *s->hess);
+    for (int i = 1; i < s->n; i++) {
+        const double *from = f->gram + s->col[i] * f->gram_wide;
+        double *to = s->hess + (int64_t)i * s->room;
+        to[0] = 0;
+        for (int j = 1; j < s->n; j++)
+            to[j] = from[s->col[j]];
     }
     s->hess[0] = f->n;
     s->n_missing = 0;
@@ -169,7 +174,11 @@ static int sum_pairs(struct l1_fit *f, const struct linear_lane *l, struct glm_p
         r.rows = l->r.train + f->at;
         if (p->root)
             roots(f, l, what, k, r.n);
-        glm_pairs(&r, p, f->tile, out);
+        /* a step needs its curvature to a few digits only */
+        if (f->p && f->outputs == 1)
+            glm_pairs_single(&r, p, (float *)f->tile, out);
+        else
+            glm_pairs(&r, p, f->tile, out);
     }
     f->at = 0;
     return 1;

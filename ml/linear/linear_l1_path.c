@@ -33,6 +33,7 @@ void l1_free(struct l1_fit *f)
     if (!f)
         return;
     l1_sets_free(f);
+    newton_fini(&f->newton);
     mem_try_free(f->is_in);
     mem_try_free(f->root);
     mem_try_free(f->block);
@@ -274,7 +275,9 @@ static void propose(struct l1_fit *f)
  * need no exact steps. */
 static int step_find(struct l1_fit *f, double off, struct err *err)
 {
-    struct l1_model m = { .l1 = f->lambda * f->ratio, .l2 = l2_of(f), .cols = f->cols };
+    struct l1_model m = {
+        .l1 = f->lambda * f->ratio, .l2 = l2_of(f), .cols = f->cols, .newton = &f->newton
+    };
     double gain = -penalty(f, f->w);
     int rc = 0;
 
@@ -325,7 +328,8 @@ static int judge(struct l1_fit *f)
         accept(f);
         return 1;
     }
-    f->length *= 0.5;
+    /* with the curvature of the point before, back to the accepted point, for its own */
+    f->length *= f->is_stale ? 0 : 0.5;
     if (++f->halves > MAX_HALVES)
         return -1;
     propose(f);
@@ -360,10 +364,23 @@ static int point_begin(struct l1_fit *f, double share, double share_before, stru
     f->lambda = f->top * share;
     f->before = f->top * share_before;
     f->iteration = f->halves = 0;
+    f->left = 1;
+    f->is_stale = false;
     int rc = l1_sets_take(f, f->ratio * (2 * f->lambda - f->before), true, err);
     l1_curve_forget(f);
     f->phase = L1_CURVE;
     return rc;
+}
+
+/* Whether the curvature at hand is good for another step. `left`: the gap now, as a share of the
+ * objective. What a Newton step leaves is about the product of the gaps before and after it; a step
+ * with the curvature of the point before leaves about as much, at a fraction of the cost, and is taken
+ * where that is enough to end. A bound of classes with sets of their own need not be exact. */
+static bool curve_serves(const struct l1_fit *f, double left)
+{
+    if (f->n_sets > 1)
+        return f->iteration >= 3 && f->iteration % 8 != 0 && !f->halves;
+    return f->set->n_missing == 0 && !f->halves && left * f->left <= l1_tolerance(f);
 }
 
 /* One iteration after another. 1 = the point is found, 0 = `stop` asked it to pause, -1 = failed, 2
@@ -386,16 +403,20 @@ static int iterate(struct l1_fit *f, const struct linear_lane *l, const struct m
             return 3;
         if (rc == 0)
             continue;
-        double objective = f->loss + penalty(f, f->w);
-        if (gap(f) <= l1_tolerance(f) * objective ||
+        double objective = f->loss + penalty(f, f->w), off = gap(f);
+        if (off <= l1_tolerance(f) * objective ||
             ++f->iteration >= (f->n_sets > 1 ? MAX_LOOSE : MAX_ITERATIONS))
             return 1;
         rc = l1_sets_take(f, f->lambda * f->ratio * (1 + l1_tolerance(f) / 4), false, err);
         if (rc <= 0)
             return rc < 0 ? -1 : 2;
-        /* Newton's steps are better for an exact curvature; a bound need not be one. */
-        if (f->n_sets == 1 || f->iteration < 3 || f->iteration % 8 == 0 || f->halves)
+        double left = off / objective;
+        bool serves = curve_serves(f, left);
+        f->is_stale = serves && f->n_sets == 1;
+        if (!serves) {
             l1_curve_forget(f);
+            f->left = left;
+        }
         f->halves = 0;
         f->phase = L1_CURVE;
     }

@@ -7,13 +7,17 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     /* weights of a set; and bytes of the matrices of all sets */
     MOST_COLUMNS = 1024,
     MOST_BYTES = 64 << 20,
     /* weights of several classes that make one set: a wider one costs more than its iterations save */
-    MOST_JOINT = 512
+    MOST_JOINT = 512,
+    /* With a Gram matrix all columns may change from this part of them on: they cost little more, and
+     * none is missed. */
+    MANY = 4
 };
 /* A point is good enough when it is proved to be within this share of its objective of the best. The
  * second one is aimed at where classes have sets of their own, because their steps near the end
@@ -50,8 +54,9 @@ static int most_columns(const struct l1_fit *f)
     return MIN(most, MOST_COLUMNS) / 8 * 8;
 }
 
-/* Copies the curvature of the pairs that were in the set before, and lists the others. */
-static void hess_move(const struct l1_set *old, struct l1_set *s, bool may_keep)
+/* Copies the curvature of the pairs that were in the set before, if it serves, from hess, and lists
+ * the others. */
+static void hess_move(const struct l1_set *old, const double *hess, struct l1_set *s)
 {
     int *was = mem_alloc((size_t)s->n * sizeof *was);
 
@@ -60,14 +65,14 @@ static void hess_move(const struct l1_set *old, struct l1_set *s, bool may_keep)
         /* after the intercept both lists ascend */
         while (i > 0 && o < old->n && (o == 0 || old->col[o] < s->col[i]))
             o++;
-        was[i] = may_keep && o < old->n && old->col[o] == s->col[i] ? o : -1;
+        was[i] = hess && o < old->n && old->col[o] == s->col[i] ? o : -1;
         if (was[i] < 0)
             s->missing[s->n_missing++] = i;
     }
     for (int i = 0; i < s->n; i++) {
-        for (int j = 0; was[i] >= 0 && j < s->n; j++) {
+        for (int j = 0; hess && was[i] >= 0 && j < s->n; j++) {
             if (was[j] >= 0)
-                s->hess[(int64_t)i * s->room + j] = old->hess[(int64_t)was[i] * old->room + was[j]];
+                s->hess[(int64_t)i * s->room + j] = hess[(int64_t)was[i] * old->room + was[j]];
         }
     }
     mem_free(was);
@@ -80,6 +85,24 @@ static void set_put(struct l1_set *s, const struct l1_fit *f, int col, int outpu
     s->at[s->n++] = col * f->lanes + output;
 }
 
+/* Room for the matrix. Copies from the Gram matrix go where the set before had them, because fresh
+ * pages cost more than the copy. */
+static void hess_take(struct l1_fit *f, struct l1_set *old, struct l1_set *s)
+{
+    int64_t need = (int64_t)s->room * s->room, all = (int64_t)(f->cols + 8) * (f->cols + 8);
+
+    s->hess_room = need;
+    if (f->gram)
+        s->hess_room = old->hess_room >= need ? old->hess_room : MAX(need, MIN(need * 3 / 2, all));
+    f->bytes += (s->hess_room - old->hess_room) * (int64_t)sizeof *s->hess;
+    if (s->hess_room == old->hess_room && f->gram) {
+        s->hess = old->hess;
+        old->hess = NULL;
+        return;
+    }
+    s->hess = mem_try_zalloc((size_t)s->hess_room * sizeof *s->hess);
+}
+
 /* Makes a set of the weights of outputs first to end - 1 that are in, and their intercepts: n of
  * them. The curvature of squared losses stays what it was. */
 static int set_make(struct l1_fit *f, struct l1_set *s, int first, int end, int n, struct err *err)
@@ -88,7 +111,7 @@ static int set_make(struct l1_fit *f, struct l1_set *s, int first, int end, int 
     size_t room = (size_t)(n + 7) / 8 * 8;
 
     *s = (struct l1_set){ .room = (int)room };
-    s->hess = mem_try_zalloc(room * room * sizeof *s->hess);
+    hess_take(f, &old, s);
     s->col = mem_array(room, sizeof *s->col);
     s->output = mem_array(room, sizeof *s->output);
     s->at = mem_array(room, sizeof *s->at);
@@ -102,8 +125,9 @@ static int set_make(struct l1_fit *f, struct l1_set *s, int first, int end, int 
         }
     }
     if (s->hess)
-        hess_move(&old, s, old.n > 0 && !f->p && !f->gram);
-    f->bytes += ((int64_t)s->room * s->room - (int64_t)old.room * old.room) * 8;
+        hess_move(&old, f->p || f->gram ? NULL : old.hess, s);
+    if (f->gram && !old.hess && old.n == s->n && s->n == f->cols + 1)
+        s->n_missing = 0; /* the copy of the whole matrix is still there */
     set_fini(&old);
     return s->hess ? 0 : err_set(err, ERR_NOMEM, "linear: no memory for %d columns", n);
 }
@@ -151,7 +175,10 @@ static int64_t weights_take(struct l1_fit *f, double least, bool fresh)
         f->is_in[i] = enters || (fresh ? f->w[i] != 0 : f->is_in[i]);
         n += f->is_in[i];
     }
-    return n;
+    if (!f->gram || n < f->cols / MANY)
+        return n;
+    memset(f->is_in, 1, (size_t)f->cols);
+    return f->cols + 1;
 }
 
 /* The same, and makes the sets. Where several classes would no longer fit one set, those weights are

@@ -1,5 +1,5 @@
-/* bench_l1.c - linear paths with an L1 penalty: seconds up to each of 20 penalties. With a folder, tables and solutions are left
- * there for peers/l1.py, which fits the same ones with scikit-learn. */
+/* bench_l1.c [FOLDER [CASE]] - linear paths with an L1 penalty: processor seconds up to each of 20 penalties. With a folder,
+ * tables and solutions are left there for peers/l1.py, which fits the same ones with scikit-learn. */
 #include "tests/ml/fit_rig.h"
 
 #include "base/clk.h"
@@ -88,16 +88,18 @@ int main(int argc, char **argv)
     clk_init_system(&clk);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct kase *k = &cases[i];
+        if (argc > 2 && strcmp(argv[2], k->name) != 0)
+            continue;
         double params[FAMILY_MAX_PARAMS], seconds[POINTS];
         struct rig *r = table(k);
         family_defaults(family_find("linear"), params);
         params[LINEAR_PENALTY] = 1;
         struct lane lane = rig_lane(r, "linear", params, FOLD_ALL, 0);
         const struct linear_lane *l = lane.state;
-        int64_t from = clk_now_us(&clk);
+        int64_t from = clk_cpu_us(&clk);
         for (int p = 0; p < POINTS; p++) {
             rig_lane_train(r, "linear", &lane, p + 1, NULL);
-            seconds[p] = 1e-6 * (double)(clk_now_us(&clk) - from);
+            seconds[p] = 1e-6 * (double)(clk_cpu_us(&clk) - from);
         }
         int in = 0;
         for (int j = 0; j < l->cols; j++)

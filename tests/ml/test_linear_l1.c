@@ -32,8 +32,10 @@ static const struct kase {
     { ML_MULTICLASS, 4, 100, 130, L1, false },
     /* classes with sets of their own */
     { ML_MULTICLASS, 14, 120, 55, ELASTIC, false },
-    /* nearly as many columns as rows: sweeps creep, and are extrapolated */
+    /* nearly as many columns as rows: sweeps creep, and Newton's steps come between them */
     { ML_REGRESSION, 0, 400, 380, L1, false },
+    { ML_REGRESSION, 0, 400, 380, ELASTIC, true },
+    { ML_BINARY, 2, 400, 250, L1, false },
 };
 
 /* The others are slow. */
