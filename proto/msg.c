@@ -87,6 +87,7 @@ static const struct codec_field hello_fields[] = {
     F_INT(msg_hello, protocol, REQ, 1, 1 << 20),
     F_STR(msg_hello, name, REQ),
     F_STR(msg_hello, session, REQ),
+    F_STR(msg_hello, follows, OPT),
     F_STR(msg_hello, numeric_sig, REQ),
     F_STR(msg_hello, labels, OPT),
     F_ARRAY(msg_hello, devices, n_devices, REQ, MSG_MAX_DEVICES, &device_table),

@@ -38,6 +38,7 @@ struct msg_hello {
     int protocol;
     char name[64];        /* host name or --name; not unique */
     char session[33];     /* random for each start of the process */
+    char follows[33];     /* session of a runner that has ended for certain; "" = none is known */
     char numeric_sig[64]; /* "assay-1/cpu": a study's trials run only where it is the same */
     char labels[256];     /* "gpu=h200,rack=3" */
     int n_devices;

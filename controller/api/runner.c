@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "controller/serve/expire.h"
+#include "controller/settle/settle.h"
 #include "controller/state/quarantine.h"
 #include "controller/view/show.h"
 
@@ -20,6 +22,25 @@
 
 /* A page of the list ends after so many devices, because a runner may have many. */
 enum { DEVICES_MAX = 2000 };
+
+/* An earlier runner has ended, as the one that has its cache folder now says (cache_before in
+ * trial-runner/agent/cache.h). What it held is queued again at once instead of when its leases run
+ * out. It is forgotten, so that a message of it which is still on its way takes nothing back. */
+static int follow(struct ctl *ctl, int64_t token, const struct msg_hello *m, struct err *err)
+{
+    struct runner *before = NULL;
+
+    if (m->follows[0] && !str_eq(m->follows, m->session))
+        before = runner_known(ctl, token, m->follows);
+    if (!before)
+        return 0;
+    if (lease_lose_all(ctl, before->row.id, err) < 0)
+        return -1;
+    /* It may still hold a trial of a study whose rows are damaged; its lease runs out later. */
+    if (before->n_leases == 0 && runner_forget(ctl, before, err) < 0)
+        return -1;
+    return study_settle_all(ctl, err);
+}
 
 int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t **out,
                      struct err *err)
@@ -33,9 +54,11 @@ int ctl_runner_hello(struct ctl *ctl, int64_t token, const json_t *body, json_t 
     r = runner_of_session(ctl, token, m.session, err);
     if (!r || runner_hello(ctl, r, token, &m, err) < 0)
         return -1;
+    w.runner = r->row.id;
     log_info("runner.hello runner=%" PRId64 " name=%s devices=%d sig=%s", r->row.id, r->row.name,
              r->n_devices, r->row.numeric_sig);
-    w.runner = r->row.id;
+    if (follow(ctl, token, &m, err) < 0)
+        return -1;
     *out = msg_welcome_json_new(&w);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* expire.c - trials and tasks that are lost: their lease ran out, or their runner does not list
- * them any more.
+/* expire.c - trials and tasks that are lost: their lease ran out, their runner does not list them
+ * any more, or it has ended.
  *
  * When does silence about a trial mean that it is gone? A report may have been on its way when the
  * grant was made. A trial is therefore requeued for not being listed only if its session has listed
@@ -76,5 +76,17 @@ int lease_expire(struct ctl *ctl, struct err *err)
     for (int i = 0; i < ctl->n_leases; i++)
         due = MIN(due, ctl->leases[i].expires_ms);
     ctl->leases_due = due;
+    return 0;
+}
+
+int lease_lose_all(struct ctl *ctl, int64_t runner, struct err *err)
+{
+    for (int i = ctl->n_leases - 1; i >= 0; i--) {
+        /* Losing one may drop others, those of its ranks. */
+        if (i >= ctl->n_leases || ctl->leases[i].runner != runner)
+            continue;
+        if (lease_lose(ctl, ctl->leases[i], TR_RUNNER_LOST, err) < 0)
+            return -1;
+    }
     return 0;
 }

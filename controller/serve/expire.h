@@ -1,5 +1,5 @@
 /* expire.h - decides which trials and tasks are lost, and queues them again. Called by report.c and
- * turn.c. */
+ * turn.c, and by api/runner.c. */
 #ifndef CONTROLLER_SERVE_EXPIRE_H
 #define CONTROLLER_SERVE_EXPIRE_H
 
@@ -12,5 +12,7 @@ bool lease_is_missing(const struct lease *l, const struct msg_report *r);
 int lease_lose(struct ctl *ctl, struct lease l, enum trial_reason reason, struct err *err);
 /* Does that for all leases that have run out by now. */
 int lease_expire(struct ctl *ctl, struct err *err);
+/* Does it for all that a runner held, which has ended. */
+int lease_lose_all(struct ctl *ctl, int64_t runner, struct err *err);
 
 #endif

@@ -593,6 +593,20 @@ void runner_forget_grants(struct ctl *ctl, bool by_turn)
     }
 }
 
+static int forget(struct ctl *ctl, int i, struct err *err)
+{
+    struct runner *r = ctl->runners[i];
+
+    ctl_touch_runners(ctl);
+    mem_free(r->row.state);
+    r->row.state = mem_strdup("gone");
+    if (store_runner_put(ctl->store, &r->row, err) < 0)
+        return -1;
+    log_info("runner.gone runner=%" PRId64 " name=%s", r->row.id, r->row.name);
+    runner_drop(ctl, i);
+    return 0;
+}
+
 int runner_tick(struct ctl *ctl, struct err *err)
 {
     int64_t silence = GONE_PERIODS * ctl->conf.lease_ms + ctl->conf.max_wait_ms;
@@ -606,15 +620,21 @@ int runner_tick(struct ctl *ctl, struct err *err)
 
         if (now - r->heard_ms <= silence || r->n_leases > 0 || r->n_waits > 0)
             continue;
-        ctl_touch_runners(ctl);
-        mem_free(r->row.state);
-        r->row.state = mem_strdup("gone");
-        if (store_runner_put(ctl->store, &r->row, err) < 0)
+        if (forget(ctl, i, err) < 0)
             return -1;
-        log_info("runner.gone runner=%" PRId64 " name=%s", r->row.id, r->row.name);
-        runner_drop(ctl, i);
     }
     return 0;
+}
+
+int runner_forget(struct ctl *ctl, struct runner *r, struct err *err)
+{
+    int i = 0;
+
+    CHECK(r->n_leases == 0);
+    while (i < ctl->n_runners && ctl->runners[i] != r)
+        i++;
+    CHECK(i < ctl->n_runners);
+    return forget(ctl, i, err);
 }
 
 /* ---- registering ---- */
@@ -641,6 +661,13 @@ struct runner *runner_of_session(struct ctl *ctl, int64_t token, const char *ses
     r = runner_add(ctl);
     r->row = row;
     return r;
+}
+
+struct runner *runner_known(struct ctl *ctl, int64_t token, const char *session)
+{
+    struct runner *r = find_session(ctl, session);
+
+    return r && r->row.token == token ? r : NULL;
 }
 
 static void devices_take(struct runner *r, const struct msg_hello *m)

@@ -85,10 +85,14 @@ struct runner *runner_of(struct ctl *ctl, int64_t token, int64_t id, const char 
  * token. */
 struct runner *runner_of_session(struct ctl *ctl, int64_t token, const char *session,
                                  struct err *err);
+/* The runner of that session if it is in memory and registered with this token; NULL = there is none. */
+struct runner *runner_known(struct ctl *ctl, int64_t token, const char *session);
 /* Takes over what a runner says of itself when it registers, and writes its row. Devices that it
  * had before keep their quarantine and their last grant. */
 int runner_hello(struct ctl *ctl, struct runner *r, int64_t token, const struct msg_hello *m,
                  struct err *err);
+/* Forgets a runner that has ended and holds no lease: its row says "gone". */
+int runner_forget(struct ctl *ctl, struct runner *r, struct err *err);
 struct device *runner_device(struct runner *r, const char *id); /* NULL = it has no such device */
 
 /* To be called whenever a change of the runner may change what it adds to runner_capacity, unless

@@ -53,8 +53,12 @@ ok "does so, too" is_of_the_search controller
 ok "a search that is left alone" "$ASSAY" fit slow.csv --target y --trials 6 --families linear,boost -o whole.assay
 ok "one of as many trials whose controller is killed" killed assayd .3 -- slow.csv --trials 6 --families linear,boost
 ok "has the same model" cmp m.assay whole.assay
-ok "one whose runner is" killed assay-runner .3 -- slow.csv --trials 6 --families linear,boost
+kept() { ASSAY_KEEP_TEMP=1 killed "$@"; }
+ok "one whose runner is" kept assay-runner .3 -- slow.csv --trials 6 --families linear,boost
 ok "has it, too" cmp m.assay whole.assay
+# The next runner says that it has ended, so that its trials wait for no lease to run out.
+at_once() { grep -rqs runner.hello "$TMPDIR" && ! grep -rs lease.expired "$TMPDIR"; }
+ok "and did not wait for its lease" at_once
 again() { ! killed assay-runner 1 .1 .1 .1 .1 .1 -- train.csv --time 30s && grep -q 'the runner ended unexpectedly: killed by signal 9' said; }
 ok "one whose runner is killed again and again ends" again
 finish

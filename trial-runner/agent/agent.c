@@ -31,6 +31,7 @@ enum { FIRST_PAUSE_MS = 20, CALL_MIN_MS = 2000, EVENTS_MAX = 512, NEED_LOOK_MS =
 struct agent {
     struct agent_conf c;
     char session[33];
+    char follows[33]; /* session of the runner that had our cache folder before */
     struct fetch *fetch;
     struct outbox *outbox;
     struct lease_poll *polls[MSG_MAX_DEVICES];
@@ -171,6 +172,7 @@ static void on_welcome(void *arg, const struct http_reply *r)
         j = jsonx_load(r->body, r->len, "welcome", &bad.err);
         if (j && msg_welcome_parse(&m, j, &bad.err) == 0) {
             a->runner = m.runner;
+            cache_session(a->c.cache, a->session);
             a->renew_due = true; /* at once: this may be another controller than before */
             log_info("runner.registered runner=%" PRId64 " lease_ms=%" PRId64, m.runner,
                      m.lease_ms);
@@ -192,6 +194,7 @@ static void send_hello(struct agent *a)
     m->protocol = MSG_PROTOCOL;
     str_copy(m->name, sizeof m->name, a->c.name);
     str_copy(m->session, sizeof m->session, a->session);
+    str_copy(m->follows, sizeof m->follows, a->follows);
     str_copy(m->numeric_sig, sizeof m->numeric_sig, NUMERIC_SIG);
     str_copy(m->labels, sizeof m->labels, a->c.conf->labels);
     m->n_devices = a->c.n_devices;
@@ -440,6 +443,7 @@ struct agent *agent_new(const struct agent_conf *conf, struct err *err)
     a->c = *conf;
     a->max_events = EVENTS_MAX;
     session_make(a);
+    cache_before(conf->cache, a->follows, sizeof a->follows);
     backoff_init(&a->backoff, FIRST_PAUSE_MS, conf->conf->backoff_max_ms, conf->seed);
     a->fetch = fetch_new(l, conf->http, conf->cache, conf->conf->backoff_max_ms);
     a->outbox = outbox_new(&(struct outbox_conf){ .loop = l,

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /* FOLDERS_MAX: runners on one machine that share the name of a cache folder. */
-enum { PATH_BYTES = 4096, FOLDERS_MAX = 64, KNOWN_SLOTS = 1024 };
+enum { PATH_BYTES = 4096, FOLDERS_MAX = 64, KNOWN_SLOTS = 1024, LINE = 160, BOOT_ID = 36 };
 
 struct entry {
     char sha256[SHA256_HEX];
@@ -203,6 +203,55 @@ void cache_close(struct cache *c)
     mem_free(c->entries);
     known_free(c->known);
     mem_free(c);
+}
+
+/* ---- whose folder it is ---- */
+
+/* Where the lock file is: a copy of the folder, on this machine or another, has another place. The
+ * machine's name would not do, because machines are copied, too. */
+static int place_of(const struct cache *c, char *out, size_t size)
+{
+    struct buf boot;
+    struct stat st;
+
+    if (fstat(c->lock_fd, &st) < 0 ||
+        io_read_file("/proc/sys/kernel/random/boot_id", 256, &boot, NULL) < 0)
+        return -1;
+    int n = snprintf(out, size, " %.*s %jd %jd\n", (int)MIN(boot.len, BOOT_ID), boot.data,
+                     (intmax_t)st.st_dev, (intmax_t)st.st_ino);
+    buf_fini(&boot);
+    return n > 0 && (size_t)n < size ? 0 : -1;
+}
+
+void cache_before(const struct cache *c, char *session, size_t size)
+{
+    char text[LINE], place[LINE];
+    long n = io_read_at(c->lock_fd, text, sizeof text - 1, 0, NULL);
+
+    session[0] = '\0';
+    if (n <= 0 || place_of(c, place, sizeof place) < 0)
+        return;
+    text[n] = '\0';
+    size_t len = strcspn(text, " ");
+    if (len < size && str_eq(text + len, place)) {
+        memcpy(session, text, len);
+        session[len] = '\0';
+        if (!str_name_ok(session))
+            session[0] = '\0';
+    }
+}
+
+void cache_session(struct cache *c, const char *session)
+{
+    char text[2 * LINE], place[LINE];
+    struct err err = { 0 };
+
+    if (place_of(c, place, sizeof place) < 0)
+        return;
+    int n = snprintf(text, sizeof text, "%s%s", session, place);
+    /* Without it the next runner's controller waits until the leases run out. */
+    if (ftruncate(c->lock_fd, 0) < 0 || io_write_all(c->lock_fd, text, (size_t)n, 0, &err) < 0)
+        log_warn("cache.session err=\"%s\"", err.text);
 }
 
 const char *cache_scratch(const struct cache *c)

@@ -23,6 +23,11 @@ struct cache;
 struct cache *cache_open(const char *dir, const char *blob_dir, int64_t limit_bytes,
                          struct err *err);
 void cache_close(struct cache *c);
+/* The session of the runner that had this folder before, which has ended, since the lock is ours; ""
+ * if none is known, or if the folder comes from another machine or was copied. */
+void cache_before(const struct cache *c, char *session, size_t size);
+/* Leaves our session there for the next one. */
+void cache_session(struct cache *c, const char *session);
 /* <dir>/scratch, for files of running work; empty after cache_open. */
 const char *cache_scratch(const struct cache *c);
 

@@ -314,7 +314,7 @@ static const struct schema schemas[] = {
     { "RunnerHello", JSON, /* docs/PROTOCOL.md */
       "{\"type\":\"object\",\"required\":[\"protocol\",\"name\",\"session\",\"numeric_sig\",\"devices\"],"
       "\"properties\":{\"protocol\":{\"type\":\"integer\",\"enum\":[1]},\"name\":" STR
-      ",\"session\":" SESSION ",\"numeric_sig\":" STR ",\"labels\":" TEXT
+      ",\"session\":" SESSION ",\"follows\":" SESSION ",\"numeric_sig\":" STR ",\"labels\":" TEXT
       ",\"devices\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":{\"type\":\"object\","
       "\"required\":[\"id\",\"kind\",\"max_lanes\"],\"properties\":{\"id\":" WORD ",\"kind\":" STR
       ",\"max_lanes\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":256}}}}}}" },

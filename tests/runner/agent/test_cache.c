@@ -218,6 +218,38 @@ static void scratch_files_of_a_former_life_are_gone(void **state)
     cache_close(c);
 }
 
+static void the_next_runner_learns_whose_folder_it_was(void **state)
+{
+    char dir[200], copy[200], path[300], before[33];
+    struct buf text;
+    struct cache *c = cache_open(fresh(dir), NULL, 1 << 20, NULL), *other = NULL;
+
+    (void)state;
+    cache_before(c, before, sizeof before);
+    assert_string_equal(before, "");
+    cache_session(c, "one");
+    cache_session(c, "another");
+    cache_close(c);
+    c = cache_open(dir, NULL, 1 << 20, NULL);
+    cache_before(c, before, sizeof before);
+    assert_string_equal(before, "another");
+    cache_session(c, "x");
+    cache_before(c, before, sizeof before);
+    assert_string_equal(before, "x");
+    /* A copy of the folder is another runner's, whose neighbour may well live. */
+    snprintf(path, sizeof path, "%s/lock", dir);
+    assert_int_equal(io_read_file(path, 1000, &text, NULL), 0);
+    assert_int_equal(io_mkdirs(fresh(copy), 0700, NULL), 0);
+    snprintf(path, sizeof path, "%s/lock", copy);
+    assert_int_equal(io_replace(path, text.data, text.len, 0600, NULL), 0);
+    buf_fini(&text);
+    other = cache_open(copy, NULL, 1 << 20, NULL);
+    cache_before(other, before, sizeof before);
+    assert_string_equal(before, "");
+    cache_close(other);
+    cache_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +264,7 @@ int main(void)
         cmocka_unit_test(blobs_of_a_controller_beside_us_are_used_where_they_are),
         cmocka_unit_test(the_list_names_the_last_used_first),
         cmocka_unit_test(scratch_files_of_a_former_life_are_gone),
+        cmocka_unit_test(the_next_runner_learns_whose_folder_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
