@@ -18,8 +18,10 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { FIRST_WAIT_MS = 20, MOST_WAIT_MS = 500 }; /* between two calls to a busy controller */
+enum { GONE_COSTS_MS = 5000 }; /* of the patience, for a call to one that had gone */
 enum { CLIENT_MAX_ANSWER = 256 << 20, CLIENT_URL_MAX = 2048 };
 
 const char *client_server(const struct client *c)
@@ -37,13 +39,31 @@ void client_patience(struct client *c, int64_t ms)
     c->patience_ms = ms;
 }
 
-bool client_repeats(const struct client *c, const struct err *why, int64_t *waited_ms)
+void client_when_gone(struct client *c,
+                      bool (*is_back)(void *arg, int64_t most_ms, struct err *why), void *arg)
+{
+    c->is_back = is_back;
+    c->back_arg = arg;
+}
+
+static bool is_back(const struct client *c, struct err *why)
+{
+    return c->is_back && !c->timed_out && !client_is_over(c, 0) &&
+           c->is_back(c->back_arg, c->clk ? c->deadline_ms - clk_now_ms(c->clk) : INT64_MAX, why);
+}
+
+bool client_repeats(const struct client *c, struct err *why, int64_t *waited_ms)
 {
     int64_t ms = MIN(FIRST_WAIT_MS + *waited_ms / 4, MOST_WAIT_MS);
     const struct timespec pause = { .tv_nsec = ms * 1000000 };
 
-    if (why->code != ERR_BUSY || *waited_ms >= c->patience_ms || client_wants_end(c) ||
-        client_is_over(c, ms))
+    if (*waited_ms >= c->patience_ms || client_wants_end(c))
+        return false;
+    if (why->code == ERR_UNREACHABLE) {
+        *waited_ms += GONE_COSTS_MS;
+        return is_back(c, why);
+    }
+    if (why->code != ERR_BUSY || client_is_over(c, ms))
         return false;
     nanosleep(&pause, NULL);
     *waited_ms += ms;
@@ -228,11 +248,24 @@ CURLcode client_perform(struct client *c)
     curl_easy_setopt(c->curl, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(c->curl, CURLOPT_HEADERDATA, c);
     CURLcode code = curl_easy_perform(c->curl);
+    c->timed_out = code == CURLE_OPERATION_TIMEDOUT;
     return code == CURLE_OK && !c->has_headers ? CURLE_RECV_ERROR : code;
 }
 
+/* A header that is another one at each call of this function. */
+static void once_header(char *out, size_t size)
+{
+    static unsigned calls;
+    struct timespec now = { 0 };
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    (void)snprintf(out, size, "Idempotency-Key: %ld-%lld-%ld-%u", (long)getpid(),
+                   (long long)now.tv_sec, now.tv_nsec, ++calls);
+}
+
+/* once: a header that makes a repeated POST harmless; NULL = none. */
 static int call_once(struct client *c, const char *method, const char *path, const json_t *body,
-                     json_t **out, struct err *err)
+                     const char *once, json_t **out, struct err *err)
 {
     struct curl_slist *headers = client_prepare(c, method, path);
     char *text = body ? jsonx_dump(body) : NULL;
@@ -249,6 +282,8 @@ static int call_once(struct client *c, const char *method, const char *path, con
     } else if (strcmp(method, "GET") != 0) {
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, "");
     }
+    if (once)
+        headers = curl_slist_append(headers, once);
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &answer);
@@ -275,12 +310,15 @@ out:
 int client_call(struct client *c, const char *method, const char *path, const json_t *body,
                 json_t **out, struct err *err)
 {
+    bool is_post = c->is_back && strcmp(method, "POST") == 0;
     struct err why = { 0 };
     int64_t waited_ms = 0;
+    char once[120];
     int rc;
 
+    once_header(once, sizeof(once));
     do
-        rc = call_once(c, method, path, body, out, &why);
+        rc = call_once(c, method, path, body, is_post ? once : NULL, out, &why);
     while (rc < 0 && client_repeats(c, &why, &waited_ms));
     if (rc < 0 && err)
         *err = why;

@@ -19,7 +19,8 @@ struct client;
 /* What the options leave out is taken from ASSAY_URL, ASSAY_TOKEN, ASSAY_TLS_PIN and ASSAY_TLS_CA
  * (an empty value counts as not set), then from ~/.config/assay/config.yaml, and the address at
  * last from the socket of `assay serve` in this folder (assay-data/sock). ERR_ARG where a token
- * would cross a network readable by others (proto/peer.h). */
+ * would cross a network readable by others (proto/peer.h). Such a client has a patience of 15 s: a
+ * controller that is busy says "try again in a second", and few who typed a command would. */
 struct client *client_of(const struct cli_common *common, struct err *err);
 /* The same with an address and a token only; both may be NULL. */
 struct client *client_new(const char *server, const char *token, struct err *err);
@@ -51,9 +52,16 @@ void client_end_when(struct client *c, int (*asked)(void));
 enum client_paging { CLIENT_BY_NEXT, CLIENT_BY_OFFSET };
 int client_list(struct client *c, const char *path, const char *key, enum client_paging paging,
                 int64_t limit, json_t **out, struct err *err);
-/* For programs that started the controller themselves: an answer 503 (busy) is repeated until it
- * has lasted for ms. With 0, the default, 503 is an error at once. */
+/* An answer 503 (busy) is repeated until it has lasted for ms: long for programs that started the
+ * controller themselves. With 0, the default of client_new, 503 is an error at once. */
 void client_patience(struct client *c, int64_t ms);
+/* For programs that started the controller themselves and start it again. After a call that got no
+ * answer, is_back waits for at most most_ms until a controller accepts calls, and says whether one
+ * does; else it may put the reason into *why. The call is repeated then, within client_patience. What
+ * the unanswered call may have done already is not done twice (Idempotency-Key). A call that lasted
+ * too long is not repeated. */
+void client_when_gone(struct client *c,
+                      bool (*is_back)(void *arg, int64_t most_ms, struct err *why), void *arg);
 /* No call lasts beyond end_ms of the clock. The clock is borrowed. */
 void client_deadline(struct client *c, const struct clk *clk, int64_t end_ms);
 void client_quote(const char *text, char *out,

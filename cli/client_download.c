@@ -17,6 +17,8 @@
 struct sink {
     struct client *client;
     int fd;
+    off_t begin;        /* of the file, where its bytes go; -1 = it is a pipe */
+    bool has_bytes;     /* some were written */
     const char *file;   /* for messages */
     struct sha256 hash; /* hash of what was written so far */
     /* the body of an error answer; the status at the first bytes tells which of the two it is */
@@ -33,6 +35,7 @@ static size_t on_file(char *p, size_t size, size_t n, void *arg)
     if (status != 200)
         return buf_add(&s->problem, p, size * n, NULL) < 0 ? 0 : size * n;
     sha256_add(&s->hash, p, size * n);
+    s->has_bytes = true;
     for (size_t done = 0; done < size * n;) {
         ssize_t w = write(s->fd, p + done, size * n - done);
         if (w < 0 && errno == EINTR)
@@ -86,7 +89,17 @@ static int fetch_once(struct client *c, const char *api_path, struct sink *s, st
     return hash_check(c, api_path, s, err);
 }
 
-/* After an answer 503 nothing was written to the file, so the call may be repeated. */
+/* Takes back what was written, so that the call may be repeated. After an answer 503 that is nothing. */
+static bool taken_back(struct sink *s)
+{
+    if (s->has_bytes &&
+        (s->begin < 0 || ftruncate(s->fd, s->begin) < 0 || lseek(s->fd, s->begin, SEEK_SET) < 0))
+        return false;
+    s->has_bytes = false;
+    sha256_init(&s->hash);
+    return true;
+}
+
 static int fetch_into(struct client *c, const char *api_path, struct sink *s, struct err *err)
 {
     struct err why = { 0 };
@@ -96,7 +109,7 @@ static int fetch_into(struct client *c, const char *api_path, struct sink *s, st
     do {
         buf_clear(&s->problem);
         rc = fetch_once(c, api_path, s, &why);
-    } while (rc < 0 && client_repeats(c, &why, &waited_ms));
+    } while (rc < 0 && client_repeats(c, &why, &waited_ms) && taken_back(s));
     if (rc < 0 && err)
         *err = why;
     return rc;
@@ -112,6 +125,7 @@ int client_download(struct client *c, const char *api_path, const char *file, st
     buf_init(&s.problem, 1 << 20);
     sha256_init(&s.hash);
     s.fd = out.fd;
+    s.begin = lseek(out.fd, 0, SEEK_CUR);
     int rc = outfile_end(&out, fetch_into(c, api_path, &s, err), err);
     buf_fini(&s.problem);
     return rc;

@@ -22,7 +22,7 @@
 /* Of the packaged service (configs/systemd/assayd.socket). */
 #define SERVICE_SOCKET "/run/assay/sock"
 
-enum { TOKEN_FILE_MAX = 4096 };
+enum { TOKEN_FILE_MAX = 4096, BUSY_PATIENCE_MS = 15000 };
 
 /* Reads ~/.config/assay/config.yaml, which may hold "server: ...", "token: ..." and how that server
  * is known. It need not be there. */
@@ -146,13 +146,11 @@ struct client *client_new(const char *server, const char *token, struct err *err
     return open_with(&(struct cli_common){ .server = (char *)(uintptr_t)server }, token, err);
 }
 
-struct client *client_of(const struct cli_common *common, struct err *err)
+static struct client *open_with_file(const struct cli_common *common, struct err *err)
 {
     struct client *c = NULL;
     struct buf text = { 0 };
 
-    if (common->token || !common->token_file)
-        return open_with(common, common->token, err);
     if (io_read_file(common->token_file, TOKEN_FILE_MAX, &text, err) == 0) {
         if (text.len > 0)
             c = open_with(common, text.data, err);
@@ -160,6 +158,16 @@ struct client *client_of(const struct cli_common *common, struct err *err)
             err_set(err, ERR_ARG, "%s: the file is empty", common->token_file);
     }
     buf_fini(&text);
+    return c;
+}
+
+struct client *client_of(const struct cli_common *common, struct err *err)
+{
+    struct client *c = common->token || !common->token_file ? open_with(common, common->token, err)
+                                                            : open_with_file(common, err);
+
+    if (c)
+        client_patience(c, BUSY_PATIENCE_MS);
     return c;
 }
 

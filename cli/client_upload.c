@@ -32,7 +32,7 @@ struct failures { /* of one step */
 };
 
 /* After a failed step: waits, each time longer, and returns whether to repeat the step. */
-static bool may_repeat(const struct client *c, const struct err *why, struct failures *f)
+static bool may_repeat(const struct client *c, struct err *why, struct failures *f)
 {
     int64_t ms = FIRST_PAUSE_MS << f->n;
     const struct timespec pause = { .tv_nsec = ms % 1000 * 1000000L };

@@ -171,12 +171,13 @@ static int tell_end(const struct local *l, const char *name, const char *what, c
 }
 
 /* Whether a child that ended so is to be started again: it was killed, as the kernel does where
- * memory is short, and did not end by itself. */
+ * memory is short, and did not end by itself. One that crashes while it starts would do so again. */
 static bool may_restart(struct local *l, const char *what, int status)
 {
     char how[80];
 
-    if (!l->is_ready || !WIFSIGNALED(status) || l->restarts == MOST_RESTARTS)
+    if (!WIFSIGNALED(status) || l->restarts == MOST_RESTARTS ||
+        (!l->is_ready && WTERMSIG(status) != SIGKILL))
         return false;
     l->restarts++;
     proc_describe(status, how, sizeof(how));
@@ -262,6 +263,21 @@ static int wait_ready(struct local *l, int64_t limit_ms, struct err *err)
                    (double)limit_ms / 1000);
 }
 
+/* Asked by the client after a call without an answer (client_when_gone). A controller that was killed
+ * closes its connections a moment before it counts as ended. */
+static bool is_back(void *arg, int64_t most_ms, struct err *why)
+{
+    const struct timespec moment = { .tv_nsec = 20000000 };
+    struct err err = { 0 };
+
+    nanosleep(&moment, NULL);
+    if (local_is_alive(arg, &err) && wait_ready(arg, MAX(most_ms, 1), &err) == 0)
+        return true;
+    if (err.code != ERR_NONE && err.code != ERR_TIMEOUT)
+        *why = err;
+    return false;
+}
+
 int local_device_check(const char *device, struct err *err)
 {
     if (strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0 || strcmp(device, "cuda") == 0)
@@ -287,6 +303,7 @@ int local_start(struct local *l, const char *data_dir, int n_runners, const char
         goto fail;
     /* only we use this controller, so waiting for it is right */
     client_patience(l->client, BUSY_LIMIT_MS);
+    client_when_gone(l->client, is_back, l);
     l->is_ready = true;
     return 0;
 fail:

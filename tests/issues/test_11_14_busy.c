@@ -119,7 +119,24 @@ static void who_started_the_controller_waits_while_it_is_busy(void **state)
     }
 }
 
-static void who_did_not_is_told(void **state)
+static void a_command_to_another_controller_waits_too(void **state)
+{
+    char url[120], file[300];
+
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        struct err err = { 0 };
+        pid_t pid = server_start(url, sizeof url);
+        struct client *c = client_of(&(struct cli_common){ .server = url }, &err);
+        assert_non_null(c);
+        if (call_of(c, kind, test_path(file, sizeof file, "had"), &err) < 0)
+            fail_msg("%s", err.text);
+        client_free(c);
+        server_stop(pid, url);
+    }
+}
+
+static void who_has_no_patience_is_told(void **state)
 {
     char url[120], file[300];
 
@@ -157,7 +174,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_started_the_controller_waits_while_it_is_busy),
-        cmocka_unit_test(who_did_not_is_told),
+        cmocka_unit_test(a_command_to_another_controller_waits_too),
+        cmocka_unit_test(who_has_no_patience_is_told),
         cmocka_unit_test(a_deadline_ends_the_waiting),
     };
 

@@ -59,6 +59,15 @@ ok "has it, too" cmp m.assay whole.assay
 # The next runner says that it has ended, so that its trials wait for no lease to run out.
 at_once() { grep -rqs runner.hello "$TMPDIR" && ! grep -rs lease.expired "$TMPDIR"; }
 ok "and did not wait for its lease" at_once
+# At any time of its short life: while it starts, while the table is sent and read, while trials run.
+"$ASSAY" fit train.csv --target y --trials 3 --families linear,boost -o whole.assay >said 2>&1
+early() {
+    for s in 0 .02 .05 .1 .2; do
+        killed assayd $s -- train.csv --trials 3 --families linear,boost || return 1
+        cmp m.assay whole.assay || return 1
+    done
+}
+ok "one whose controller is killed early has it, too" early
 again() { ! killed assay-runner 1 .1 .1 .1 .1 .1 -- train.csv --time 30s && grep -q 'the runner ended unexpectedly: killed by signal 9' said; }
 ok "one whose runner is killed again and again ends" again
 finish
