@@ -146,16 +146,17 @@ def objective(trial):
 assay.Client.steps = heard
 told = open(f"told.{sys.argv[2]}", "a")
 tried = open(f"tried.{sys.argv[2]}", "a")
-print(os.getpid(), file=open(f"pid.{sys.argv[2]}", "w"))
 study = assay.Study(os.environ["URL"], sys.argv[1], trials=int(sys.argv[3]), sampler="random",
                     lost_after=sys.argv[4], space={"x": assay.uniform(0, 1)})
+print(os.getpid(), file=open(f"pid.{sys.argv[2]}", "w"))
+while not os.path.exists(f"go.{sys.argv[1]}"):
+    time.sleep(0.01)
 study.optimize(objective)
 END
 
 ok "the service starts" serve
 ok "trials and results go together, alone in a process" timeout 240 python3 alone.py
 
-ended() { study "$1" 2>/dev/null | jq '.ended_trials // 0'; }
 begin() { # study, trials, lost_after
     local k
     for k in 1 2 3; do
@@ -163,9 +164,19 @@ begin() { # study, trials, lost_after
         W[k]=$!
         PIDS="${PIDS:-} $!"
     done
+    for k in 1 2 3; do # all are there before the first trial
+        until [ -s "pid.$1$k" ]; do kill -0 "${W[k]}" || return; sleep 0.05; done
+    done
+    : >"go.$1"
 }
-begin killed 1200 2s
-until [ "$(ended killed)" -ge 200 ] 2>/dev/null; do sleep 0.05; done
+# Until the third program is well on its way; its trials are many times more.
+until_third() { # study, trials
+    until [ "$(wc -l <"tried.${1}3")" -ge "$2" ]; do kill -0 "${W[3]}" || return; sleep 0.02; done
+}
+# A program that is silent for longer than this loses what it holds: more than a controller takes to be back on a busy machine,
+# and more than the pause before the program's next try.
+begin killed 1200 12s
+until_third killed 70
 kill -9 "$(cat pid.killed3)"
 { kill -9 "$SERVE" && wait "$SERVE"; } 2>/dev/null
 sleep 0.5
@@ -189,7 +200,7 @@ ok "a program that goes on repeats nothing" test -z "$(twice tried.killed1 tried
 ok "a program that is killed loses what it held, at most" test "$(twice tried.killed* | wc -l)" -le 256
 
 begin stopped 600 1h
-until [ "$(ended stopped)" -ge 100 ] 2>/dev/null; do sleep 0.05; done
+until_third stopped 30
 kill -INT "$(cat pid.stopped3)"
 ok "an interrupted program leaves nothing that others wait for" wait "${W[1]}" "${W[2]}"
 ok "all trials of that study are completed" test "$(study stopped | jq .trials.completed)" = 600
