@@ -48,6 +48,30 @@ split_table() { # file
         { i = NR - 2; h = (i * 2654435761) % 4294967296; print > (h < 1073741824 ? "test.csv" : "train.csv") }'
 }
 
+# Waits until the command succeeds. The limit is for what never comes; a slow machine is to reach it in time.
+within() { # seconds command...
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
+
+# As curl --fail-with-body; sends a request again that a controller on a busy machine refuses (503).
+patient_curl() {
+    local answer=$WORK/answer.$BASHPID rc
+    for _ in $(seq 60); do
+        curl -sS --fail-with-body "$@" >"$answer"
+        rc=$?
+        [ $rc -eq 22 ] && grep -aq '"status": *503' "$answer" || break
+        sleep 0.5
+    done
+    cat "$answer"
+    rm -f "$answer"
+    return $rc
+}
+
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # Starts a controller that speaks over $WORK/data/sock only, and a runner unless the first argument is "alone". ASSAY_URL
