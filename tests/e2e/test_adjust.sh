@@ -115,7 +115,7 @@ cat >even.yaml <<END
 {name: even, dataset: even.csv, target: y, metric: rmse, budget: {trials: 4}, seed: 3, space: [{family: linear}, {family: boost}]}
 END
 ok "a study of a service" "$ASSAY" submit even.yaml --follow -o rest.assay
-api() { curl -sS --fail-with-body --unix-socket data/sock "$@"; }
+api() { patient_curl --unix-socket data/sock "$@"; }
 ask() { api -H "Content-Type: text/csv" --data-binary @even_new.csv "http://localhost/api/v1/models/even/predict?$1"; }
 ok "CSV with bounds is that of assay predict" cmp <(ask interval=0.8) <("$ASSAY" predict rest.assay even_new.csv --interval 0.8)
 ok "JSON has them, too" cmp <(ask "interval=0.8&format=json" | jq -r '[.lower, .upper] | transpose | .[] | @csv' | awk -F, '{ printf "%.6g %.6g\n", $1, $2 }') \

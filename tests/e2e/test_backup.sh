@@ -35,7 +35,7 @@ cp -r data/backups/one broken
 big=$(find broken/blobs -type f -size +1k | head -1)
 printf x | dd of="$big" bs=1 seek=100 conv=notrunc 2>/dev/null
 ok "a damaged file is named" sh -c "! '$ASSAY' restore broken r1 2>err.2 && grep -q '$(basename "$big") is damaged' err.2"
-ok "and nothing starts in what was begun" sh -c "! timeout 10 '$ASSAY' serve --data-dir r1 --no-tcp 2>&1 | grep -q 'assayd.started'"
+ok "and nothing starts in what was begun" sh -c "! timeout 20 '$ASSAY' serve --data-dir r1 --no-tcp 2>&1 | grep -q 'assayd.started'"
 rm "$big"
 ok "a missing file is named" sh -c "! '$ASSAY' restore broken r2 2>err.3 && grep -q '$(basename "$big")' err.3"
 cp -r data/backups/one cut
@@ -47,13 +47,14 @@ mv data lost
 export ASSAY_URL=unix:$WORK/restored/sock
 "$ASSAY" serve --data-dir restored --no-tcp >serve2.log 2>&1 &
 PIDS=$!
-for _ in $(seq 100); do "$ASSAY" ls >/dev/null 2>&1 && break; sleep 0.05; done
+within 60 "$ASSAY" ls >/dev/null 2>&1
 ok "with the same leaderboard" sh -c "'$ASSAY' leaderboard whole --json | jq -c '[.rows[] | [.number, .score, .config]]' | cmp - whole.board"
 ok "and the same model, although it was deleted since" sh -c "'$ASSAY' export whole -o again.assay >/dev/null && cmp again.assay whole.assay"
 ok "and the tokens" sh -c "'$ASSAY' token ls | grep -q reader"
 "$ASSAY" agent --controller "$ASSAY_URL" --devices cpu:1 --cache-dir cache2 >agent2.log 2>&1 &
 PIDS="$PIDS $!"
 "$ASSAY" stop long >/dev/null 2>&1
-for _ in $(seq 300); do [ "$("$ASSAY" show long --json | jq -r .state)" = stopped ] && break; sleep 0.1; done
+is_stopped() { [ "$("$ASSAY" show long --json | jq -r .state)" = stopped ]; }
+within 120 is_stopped
 ok "and the study that ran goes on there, to its end" test "$("$ASSAY" show long --json | jq -r '.state + " " + (.best != null | tostring)')" = "stopped true"
 finish

@@ -11,7 +11,7 @@ x, layers = float(sys.argv[1]), int(sys.argv[2])
 print(f'assay: {{"values": [{(x - 0.3) ** 2 + 1 / layers}, {layers * 10}]}}')
 PY
 until_true() { # study jq-condition seconds
-    for _ in $(seq $(($3 * 5))); do
+    for _ in $(seq $(($3 * 20))); do
         [ "$("$ASSAY" show "$1" --json | jq -r "$2")" = true ] && return 0
         sleep 0.2
     done

@@ -69,9 +69,10 @@ ok "its networks trained in the same launches" grep -Eq 'net.device lanes=([4-9]
 stop
 
 ok "another service" service killed
-for _ in $(seq 600); do grep -Eq 'net.device lanes=([4-9]|1[0-9])' killed.agent.log && break; sleep 0.05; done
+within 120 grep -Eq 'net.device lanes=([4-9]|1[0-9])' killed.agent.log
 saved() { sed -n '/net.device lanes=[4-9]/,$p' killed.agent.log | grep -c upload.done; }
-for _ in $(seq 600); do [ "$(saved)" -ge 8 ] && break; sleep 0.05; done
+have_saved() { [ "$(saved)" -ge 8 ]; }
+within 120 have_saved
 ok "its worker is killed" kill -9 "$(pgrep -P "$AGENT" | head -n 1)"
 ok "it completes all the same" completes
 outcome killed

@@ -62,7 +62,7 @@ api() { curl -sS --unix-socket "$HERE/sock" "http://assay/api/v1/$1"; }
 state() { api "studies/$1" | jq -r .state; }
 
 completes() { # study
-    for _ in $(seq 400); do
+    for _ in $(seq 1500); do
         case $(state "$1") in completed) return 0 ;; failed | stopped | paused) return 1 ;; esac
         sleep 0.2
     done
@@ -97,11 +97,7 @@ ok "no attempt was lost" jq -e -s 'all(.[]; .end_reason | IN("complete", "pause"
 
 spec large "devices: 3" 2 >large.yaml
 ok "a study whose trials need three devices is taken" submit large.yaml
-for _ in $(seq 100); do
-    api studies/large | jq -e '.why // .waiting // "" | test("needs 3 devices")' >/dev/null && break
-    sleep 0.1
-done
-ok "and says that there are two" sh -c "curl -sS --unix-socket '$WORK/whole/sock' http://assay/api/v1/studies/large | \
+ok "and says that there are two" within 60 sh -c "curl -sS --unix-socket '$WORK/whole/sock' http://assay/api/v1/studies/large | \
     grep -q 'needs 3 devices of one kind, but the runners that are connected have 2 of kind cpu'"
 spec small "epochs: 1" 2 | sed 's/family: mlp.*/family: linear}/' >small.yaml
 ok "it holds nothing up: another study" submit small.yaml
@@ -123,12 +119,12 @@ met() { grep -c 'ranks.met' "$1" 2>/dev/null; }
 ok "another service" service lost
 spec gang "devices: 2" 1600 | sed 's/trials: 4/trials: 2/' >slow.yaml
 ok "takes a longer study" submit slow.yaml
-for _ in $(seq 200); do [ "$(met lost.agent.one.log)" -ge 1 ] && break; sleep 0.05; done
+have_met() { [ "$(met lost.agent.one.log)" -ge "$1" ]; }
+within 60 have_met 1
 sleep 0.4
 WORKER=$(pgrep -P "$AGENT" | head -1)
 ok "a worker of its first runner is killed" kill -9 "$WORKER"
-for _ in $(seq 200); do [ "$(met lost.agent.one.log)" -ge 2 ] && break; sleep 0.05; done
-ok "the trial is trained again" [ "$(met lost.agent.one.log)" -ge 2 ]
+ok "the trial is trained again" within 60 have_met 2
 sleep 0.4
 ok "a runner is killed" kill -9 "$AGENT"
 sleep 0.5
@@ -158,7 +154,7 @@ ok "which completes as well" completes crowd
 
 spec long "devices: 2" 90000 >long.yaml
 ok "a study that would take very long" submit long.yaml
-for _ in $(seq 200); do grep -q 'gang.leased study=5' lost.serve.log && break; sleep 0.1; done
+within 60 grep -q 'gang.leased study=5' lost.serve.log
 ok "is killed" "$ASSAY" kill long
 ok "and its devices do other work at once" submit small.yaml
 ok "to its end" completes small

@@ -34,13 +34,14 @@ agent() { # name devices VARIABLE=value...
     shift 2
     env "$@" "$ASSAY" agent --controller "$ASSAY_URL" --name "$name" --devices "$devices" --cache-dir "cache.$name" \
         --checkpoint 200ms >>"agent.$name.log" 2>&1 &
-    PIDS="${PIDS:-} $!"
+    AGENT=$!
+    PIDS="${PIDS:-} $AGENT"
 }
 
 api() { curl -sS --unix-socket "$WORK/data/sock" "http://assay/api/v1/$1"; }
 state() { api "studies/$1" | jq -r .state; }
 completes() { # study
-    for _ in $(seq 400); do
+    for _ in $(seq 1500); do
         case $(state "$1") in completed) return 0 ;; failed | stopped | paused) return 1 ;; esac
         sleep 0.2
     done
@@ -53,13 +54,7 @@ outcome() { # study
         api "trials/$id"
     done | jq -c '.attempts[]' >"$1.attempts"
 }
-says() { # study text
-    for _ in $(seq 100); do
-        api "studies/$1" | grep -q "$2" && return 0
-        sleep 0.1
-    done
-    return 1
-}
+shows() { api "studies/$1" | grep -q "$2"; } # study text
 
 export ASSAY_URL=unix:$WORK/data/sock
 "$ASSAY" serve --data-dir data --no-tcp >serve.log 2>&1 &
@@ -74,7 +69,7 @@ spec both "gpus: 2, devices: 2" 6 4 >both.yaml
 ok "gpus and devices together are refused" sh -c "'$ASSAY' submit both.yaml 2>&1 | grep -q 'together with devices'"
 spec gpus "gpus: 2" 6 4 >gpus.yaml
 ok "a study of two GPUs a trial" "$ASSAY" submit gpus.yaml
-ok "says that there are none" says gpus 'needs 2 GPUs, but the runners that are connected have 0'
+ok "says that there are none" within 60 shows gpus 'needs 2 GPUs, but the runners that are connected have 0'
 spec threads "ranks: 2" 6 4 >threads.yaml
 ok "it holds nothing up: one of two threads a trial" "$ASSAY" submit threads.yaml
 ok "completes" completes threads
@@ -102,9 +97,9 @@ met() { grep -c 'ranks.met' agent.one.log 2>/dev/null; }
 before=$(met)
 spec slow "gpus: 2" 30 2 >slow.yaml
 ok "a longer study" "$ASSAY" submit slow.yaml
-for _ in $(seq 200); do [ "$(met)" -gt "$before" ] && break; sleep 0.05; done
-RUNNER=$(pgrep -f -- "--name two --devices cuda" | head -1)
-WORKER=$(pgrep -P "$RUNNER" | head -1)
+met_again() { [ "$(met)" -gt "$before" ]; }
+within 120 met_again
+WORKER=$(pgrep -P "$AGENT" | head -1)
 ok "a worker is killed" kill -9 "$WORKER"
 ok "the study completes" completes slow
 spec same "ranks: 2" 30 2 >same.yaml

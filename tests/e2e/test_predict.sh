@@ -31,7 +31,7 @@ END
 
 start_service
 TOKEN_ARGS=(--unix-socket data/sock)
-api() { curl -sS --fail-with-body "${TOKEN_ARGS[@]}" "$@"; }
+api() { patient_curl "${TOKEN_ARGS[@]}" "$@"; }
 URL=http://localhost/api/v1
 for target in class number; do
     cat >$target.yaml <<END
@@ -85,14 +85,14 @@ command -v jq >/dev/null && ok "a model has three names, and a description" name
 
 refused() { # status text query body
     local status
-    status=$(curl -sS "${TOKEN_ARGS[@]}" -o problem.json -w '%{http_code}' -H "Content-Type: ${5:-application/json}" --data-binary "$4" "$URL/models/${6:-class}/predict$3")
+    status=$(curl -sS --retry 20 --retry-delay 1 "${TOKEN_ARGS[@]}" -o problem.json -w '%{http_code}' -H "Content-Type: ${5:-application/json}" --data-binary "$4" "$URL/models/${6:-class}/predict$3")
     [ "$status" = "$1" ] && grep -qF -- "$2" problem.json || { echo "$status"; cat problem.json; return 1; }
 }
 ok "a missing column is named" refused 400 'lacks 1 of the 3 columns of the model: \"town\"' '' '{"rows": [{"age": 1, "job": "cook"}]}'
 ok "... or read as missing, with a note" eval 'api -H "Content-Type: application/json" -d "{\"rows\": [{\"age\": 1, \"job\": \"cook\"}]}" "$URL/models/class/predict?missing_columns=missing" | grep -q "\"notes\":\[\"1 columns are missing"'
 ok "a bad cell is named by row and column (JSON)" refused 400 '"where":"rows[1].age"' '?bad_cells=error' '{"rows": [{"age": 1, "job": "cook", "town": "A"}, {"age": "many", "job": "cook", "town": "A"}]}'
 ok "a bad cell is named by row and column (CSV)" refused 400 'row 2, column \"age\": \"many\" is no number' '?bad_cells=error' $'age,job,town\n?,cook,A\nmany,cook,A\n7,cook,A\n' text/csv
-ok "... or counts as missing, with a note" eval 'curl -sS "${TOKEN_ARGS[@]}" -D head -o body -H "Content-Type: text/csv" --data-binary $'"'"'age,job,town\nmany,cook,A\n7,cook,A\n'"'"' "$URL/models/class/predict" && grep -qi "^x-assay-note: 0 columns and 1 further cells" head'
+ok "... or counts as missing, with a note" eval 'api -D head -H "Content-Type: text/csv" --data-binary $'"'"'age,job,town\nmany,cook,A\n7,cook,A\n'"'"' "$URL/models/class/predict" && grep -qi "^x-assay-note: 0 columns and 1 further cells" head'
 ok "a row that is no row" refused 400 '"where":"rows[1]"' '' '{"rows": [{"age": 1, "job": "cook", "town": "A"}, 7]}'
 ok "a list of another length" refused 400 '"where":"rows[0]"' '' '{"rows": [[1, "cook"]]}'
 ok "no rows" refused 400 '"where":"rows"' '' '{"rows": []}'
@@ -106,7 +106,7 @@ ok "a threshold that is none" refused 400 '"where":"threshold"' '?threshold=2' '
 ok "a study that is not there" refused 404 'nothing' '' '{"rows": [[1]]}' application/json nothing
 ok "a hash that is not there" refused 404 'no blob' '' '{"rows": [[1]]}' application/json "$(printf 'a%.0s' $(seq 64))"
 ok "a file that is no model" refused 400 'model' '' '{"rows": [[1]]}' application/json "$(sha256sum class.csv | cut -d' ' -f1)"
-ok "a NUL byte" eval 'printf "age,job,town\n1,co\0ok,A\n" >nul.csv; curl -sS "${TOKEN_ARGS[@]}" -H "Content-Type: text/csv" --data-binary @nul.csv "$URL/models/class/predict" | grep -q "NUL"'
+ok "a NUL byte" eval 'printf "age,job,town\n1,co\0ok,A\n" >nul.csv; api -H "Content-Type: text/csv" --data-binary @nul.csv "$URL/models/class/predict" | grep -q "NUL"'
 threshold() {
     api -H 'Content-Type: text/csv' --data-binary @new.csv "$URL/models/class/predict?threshold=0.9" >high
     "$ASSAY" predict class.assay new.csv --threshold 0.9 2>/dev/null | cmp - high
@@ -132,7 +132,7 @@ ok "it has no token, and rows are not kept" secret
 together() { # 40 requests at once: answered, or told to come again
     local pids=
     for i in $(seq 40); do
-        curl -sS "${TOKEN_ARGS[@]}" -o "many.$i" -w '%{http_code}\n' -H 'Content-Type: text/csv' --data-binary @new.csv \
+        curl -sS --retry 5 --retry-delay 1 "${TOKEN_ARGS[@]}" -o "many.$i" -w '%{http_code}\n' -H 'Content-Type: text/csv' --data-binary @new.csv \
             "$URL/models/class/predict" >"code.$i" &
         pids="$pids $!"
     done
@@ -148,8 +148,8 @@ ends() { # it ends with the controller
     local pid
     pid=$(sed -n 's/.*predictor.start pid=\([0-9]*\).*/\1/p' serve.log | tail -1)
     for p in $PIDS; do kill "$p"; done
-    for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || return 0; sleep 0.05; done
-    return 1
+    within 30 is_gone "$pid"
 }
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
 ok "it ends with the controller" ends
 finish

@@ -47,11 +47,9 @@ while True:
 PY
 
 count() { grep -c -- "$2" "$1"; }
+has() { [ "$(count "$1" "$2")" -ge "$3" ]; }
 at_least() { # file pattern times
-    for _ in $(seq 200); do
-        [ "$(count "$1" "$2")" -ge "$3" ] && return 0
-        sleep 0.05
-    done
+    within 60 has "$@" && return 0
     cat "$1"
     return 1
 }

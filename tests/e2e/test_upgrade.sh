@@ -56,8 +56,7 @@ for version in ${VERSIONS:-$(seq 1 "$newest")}; do
     "$ASSAY" serve --data-dir "$folder" --no-tcp --dev --lease-ms 500 >"serve-$version.log" 2>&1 &
     PIDS=$!
     export ASSAY_URL=unix:$folder/sock
-    for _ in $(seq 200); do
-        "$ASSAY" ls >/dev/null 2>&1 && break
+    until "$ASSAY" ls >/dev/null 2>&1; do
         kill -0 $! 2>/dev/null || break
         sleep 0.05
     done

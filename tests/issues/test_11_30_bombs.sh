@@ -23,7 +23,7 @@ serve() { # options
     "$ASSAY" serve --data-dir data --dev "$@" >serve.log 2>&1 &
     SERVER=$!
     PIDS="${PIDS:-} $SERVER"
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         grep -q "page:" serve.log && return 0
         sleep 0.05
     done
@@ -36,9 +36,9 @@ token_quota() {
     export ASSAY_TOKEN
     ASSAY_TOKEN=$(cat data/admin-token)
     head -c 1500000 /dev/zero >large
-    id=$(curl -sf -m 10 -H "Authorization: Bearer $ASSAY_TOKEN" -X POST "$url/api/v1/uploads" |
+    id=$(curl -sf -m 60 -H "Authorization: Bearer $ASSAY_TOKEN" -X POST "$url/api/v1/uploads" |
         sed 's/.*"id": *"\([0-9a-f]*\).*/\1/')
-    curl -s -m 10 -o said -w '%{http_code}' -H "Authorization: Bearer $ASSAY_TOKEN" -X PUT --data-binary @large \
+    curl -s -m 60 -o said -w '%{http_code}' -H "Authorization: Bearer $ASSAY_TOKEN" -X PUT --data-binary @large \
         -H 'Content-Type: application/octet-stream' "$url/api/v1/uploads/$id?offset=0" >code
     kill "$SERVER"
     wait "$SERVER"

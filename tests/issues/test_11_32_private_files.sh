@@ -7,7 +7,7 @@
 started() { # folder: a controller on it, for as long as the case runs
     "$ASSAY" serve --data-dir "$1" --listen '' >"$1.log" 2>&1 &
     PID=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         [ -S "$1/sock" ] && return 0
         kill -0 $PID 2>/dev/null || return 1
         sleep 0.05

@@ -11,7 +11,7 @@ mkdir -p "$deep"
 cd "$deep" || exit 1
 "$ASSAY" serve --data-dir ./data --listen 127.0.0.1:0 --log-level error >said 2>&1 &
 PIDS=$!
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     grep -q '^assayd: http' said && break
     kill -0 $! 2>/dev/null || break
     sleep 0.05
@@ -20,7 +20,7 @@ address=$(sed -n 's/^assayd: \(http[^ ]*\) .*/\1/p' said)
 token=$(cat data/admin-token)
 
 api() { # method path [body]: the answer's body, then its status on a line of its own
-    curl -s -m 20 -w '\n%{http_code}\n' -H "Authorization: Bearer $token" -X "$1" "$address$2" ${3:+--data "$3"}
+    curl -s -m 60 -w '\n%{http_code}\n' -H "Authorization: Bearer $token" -X "$1" "$address$2" ${3:+--data "$3"}
 }
 status() { api "$@" | tail -n 1; }
 says() { jq -e "$1" openapi.json; }
@@ -42,7 +42,7 @@ ok "a backup works from a relative folder" test "$(status POST /api/v1/backup '{
 ok "and lies in it" test -s data/backups/one
 ok "paths are told as they are everywhere" sh -c "curl -s -H 'Authorization: Bearer $token' $address/api/v1/config | jq -e '.data_dir | startswith(\"/\")'"
 ok "refusals of /open are declared as pages" says '.paths["/open"].get.responses.default.content | has("text/html")'
-ok "which they are" grep -qi '^content-type: text/html' <(curl -s -m 20 -i "$address/open?code=x")
+ok "which they are" grep -qi '^content-type: text/html' <(curl -s -m 60 -i "$address/open?code=x")
 ok "bodies say that they take no other keys" says '.components.schemas | [.BackupNew, .TokenNew, .DatasetNew, .UploadCommit, .StudyPatch, .Spec, .LinkNew] | all(.additionalProperties == false)'
 ok "a hello says what it needs" says '.components.schemas.RunnerHello.required | length == 5'
 ok "ids in addresses are numbers" says '[.paths[] | .get.parameters[]? | select(.name == "trial")] | all(.schema.type == "integer")'

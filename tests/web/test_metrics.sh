@@ -38,7 +38,7 @@ ok "the dashboard is one that Grafana can draw" panels
 printf 'name: m\nspace: {x: {uniform: [0, 1]}}\nbudget: {trials: 3}\n' >s.yaml
 ok "a study" "$ASSAY" submit s.yaml
 two_run() { # a suggestion may take a moment
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         curl -s --unix-socket data/sock -d '{"client": "c", "count": 2}' http://localhost/api/v1/studies/m/suggest |
             jq -e '.trials | length == 2' && return 0
         sleep 0.1
