@@ -277,6 +277,8 @@ static int hello_check(const struct msg_hello *m, struct err *err)
 
     if (session_check(m->session, err) < 0)
         return -1;
+    if (m->follows[0] && !str_name_ok(m->follows))
+        return err_at(err, "follows", "must be up to 32 letters or digits");
     if (m->n_devices < 1)
         return err_at(err, "devices", "must name at least one device");
     for (int i = 0; i < m->n_devices; i++) {

@@ -75,7 +75,7 @@ function fill() {
 function damage() {
   const bytes = readFileSync(db), size = bytes.readUInt16BE(16);
   const root =
-      spawnSync('sqlite3', [db, "SELECT rootpage FROM sqlite_master WHERE name = 'idempotency'"]);
+      spawnSync('sqlite3', [db, "SELECT rootpage FROM sqlite_master WHERE name = 'output'"]);
   const at = (Number(root.stdout) - 1) * size;
   if (!LEAVES.includes(bytes[at]) || bytes.readUInt16BE(at + CELLS_AT) !== 0)
     throw new Error('the table is not empty');

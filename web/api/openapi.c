@@ -43,6 +43,7 @@ struct schema {
 #define VALUES        "{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":{\"type\":\"number\"}}"
 #define CLOSED        "\"additionalProperties\":false"
 #define SESSION       "{\"type\":\"string\",\"pattern\":\"^[A-Za-z0-9]{1,32}$\"}"
+#define FOLLOWS       "{\"type\":\"string\",\"nullable\":true,\"pattern\":\"^[A-Za-z0-9]{0,32}$\"}"
 #define ITEMS(type)   "{\"type\":\"array\",\"items\":" type "}"
 #define LIST(key, item)                                                      \
     "{\"type\":\"object\",\"required\":[\"" key "\"],\"properties\":{\"" key \
@@ -314,7 +315,7 @@ static const struct schema schemas[] = {
     { "RunnerHello", JSON, /* docs/PROTOCOL.md */
       "{\"type\":\"object\",\"required\":[\"protocol\",\"name\",\"session\",\"numeric_sig\",\"devices\"],"
       "\"properties\":{\"protocol\":{\"type\":\"integer\",\"enum\":[1]},\"name\":" STR
-      ",\"session\":" SESSION ",\"follows\":" SESSION ",\"numeric_sig\":" STR ",\"labels\":" TEXT
+      ",\"session\":" SESSION ",\"follows\":" FOLLOWS ",\"numeric_sig\":" STR ",\"labels\":" TEXT
       ",\"devices\":{\"type\":\"array\",\"minItems\":1,\"maxItems\":64,\"items\":{\"type\":\"object\","
       "\"required\":[\"id\",\"kind\",\"max_lanes\"],\"properties\":{\"id\":" WORD ",\"kind\":" STR
       ",\"max_lanes\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":256}}}}}}" },
