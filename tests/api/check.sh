@@ -54,7 +54,7 @@ tools
 
 "$B/assay" serve --data-dir "$work/data" --listen 127.0.0.1:0 --log-level error >"$work/said" 2>&1 &
 server=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     grep -q '^assayd: http' "$work/said" && break
     kill -0 "$server" 2>/dev/null || break
     sleep 0.1
@@ -63,17 +63,17 @@ address=$(sed -n 's/^assayd: \(http[^ ]*\) .*/\1/p' "$work/said")
 token=$(cat "$work/data/admin-token" 2>/dev/null)
 [ -n "$address" ] && [ -n "$token" ] || { cat "$work/said"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
-curl -s -m 10 -H "Authorization: Bearer $token" "$address/api/v1/openapi.json" >"$work/openapi.json"
+curl -s -m 60 -H "Authorization: Bearer $token" "$address/api/v1/openapi.json" >"$work/openapi.json"
 "$venv/bin/python" -m openapi_spec_validator "$work/openapi.json" >"$work/log" 2>&1
 tell "the description is a valid OpenAPI document" $? "$work/log"
 
 cd "$work" || exit 1 # the tool leaves a folder of its notes where it runs
 # Not asked: event streams, which have no end; the verbs of --dev, which are not served here; and the revoking of tokens,
 # which would revoke the one that the tool comes with.
-timeout 240 "$venv/bin/st" --config-file "$here/schemathesis.toml" run "$address/api/v1/openapi.json" \
+timeout 900 "$venv/bin/st" --config-file "$here/schemathesis.toml" run "$address/api/v1/openapi.json" \
     -H "Authorization: Bearer $token" --exclude-path /api/v1/events --exclude-path-regex '^/api/v1/debug' \
     --exclude-path '/api/v1/tokens/{token}' --phases examples,coverage,fuzzing --max-examples 5 \
-    --seed "${SEED:-1}" --generation-database none --continue-on-failure --request-timeout 10 \
+    --seed "${SEED:-1}" --generation-database none --continue-on-failure --request-timeout 60 \
     --suppress-health-check all --warnings off --no-color >"$work/log" 2>&1
 tell "a running controller does what its description says" $? "$work/log"
 grep -E '^ *[0-9]+ generated' "$work/log"
