@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # Sourced after lib.sh, with TMPDIR set to a folder of its own before the first case.
 
-# Runs a command within 60 s and prints its exit status and the most memory that any process of it took, in MB.
+# Runs a command within 200 s and prints its exit status and the most memory that any process of it took, in MB.
 bounded() {
     python3 - "$@" <<'PY'
 import resource, subprocess, sys
 try:
-    rc = subprocess.run(sys.argv[1:], stdout=open("o", "wb"), stderr=open("e", "wb"), timeout=60).returncode
+    rc = subprocess.run(sys.argv[1:], stdout=open("o", "wb"), stderr=open("e", "wb"), timeout=200).returncode
 except subprocess.TimeoutExpired:
     rc = "timeout"
 print(rc, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)

@@ -34,7 +34,7 @@ mkdir folder.csv
 refuses() { # exit-status text command...: one clear message on stderr, nothing written
     local want=$1 text=$2 rc
     shift 2
-    timeout 30 "$@" >o 2>e
+    timeout 100 "$@" >o 2>e
     rc=$?
     head -c 600 e
     [ $rc -eq "$want" ] || { echo "exit $rc, not $want"; return 1; }
@@ -135,7 +135,7 @@ port=$((20000 + RANDOM % 20000))
 "$ASSAY" serve --data-dir data --listen 127.0.0.1:$port --dev >serve.log 2>&1 &
 PIDS=$!
 export ASSAY_URL=unix:$WORK/data/sock
-for _ in $(seq 200); do "$ASSAY" ls >/dev/null 2>&1 && break; sleep 0.05; done
+within 60 "$ASSAY" ls >/dev/null 2>&1
 "$ASSAY" agent --controller "$ASSAY_URL" --cache-dir "$WORK/cache" >agent.log 2>&1 &
 PIDS="$PIDS $!"
 "$ASSAY" data add good.csv --name good >/dev/null
@@ -146,7 +146,7 @@ BEFORE=$(digest)
 answers() { # status text curl-arguments...
     local want=$1 text=$2 got
     shift 2
-    got=$(timeout 20 curl -s -o body -w '%{http_code}' "$@")
+    got=$(timeout 100 curl -s --retry 20 --retry-delay 1 -o body -w '%{http_code}' "$@")
     head -c 500 body
     [[ $got =~ ^$want$ ]] || { echo "status $got, not $want"; return 1; }
     grep -qiE -- "$text" body
