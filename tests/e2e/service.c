@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHILD_FD = 9, PIDS_MAX = 256, END_MS = 5000, START_MS = 1000 };
+enum { CHILD_FD = 9, PIDS_MAX = 256, END_MS = 5000, START_MS = 20000 };
 
 int64_t now_ms(void)
 {
@@ -287,7 +287,7 @@ int service_start(struct service *s, struct err *err)
         if (service_start_runner(s, i, err) < 0)
             return -1;
     }
-    return service_wait(s, 20000, err);
+    return service_wait(s, 60000, err);
 }
 
 /* ---- kill ---- */

@@ -197,7 +197,7 @@ static void set_up(struct chaos *c, bool has_disk)
     must(c, service_start(&c->s, &err), &err, "start");
     c->client = service_client(&c->s);
     must(c, service_table(&c->s, "main", 200, 1, table, sizeof table, &err), &err, "table");
-    must(c, api_dataset(c->client, table, "main", 20000, &id, &err), &err, "dataset");
+    must(c, api_dataset(c->client, table, "main", 60000, &id, &err), &err, "dataset");
     ledger_dataset(c->ledger, id);
     service_kill_runner(&c->s, 0); /* it has read the table; the fleet does the rest */
     c->s.conf.n_runners = 0;
@@ -345,7 +345,7 @@ static void all_leases_run_out(struct chaos *c)
     json_t *body = json_pack("{s:[s]}", "args", "+90m");
     struct err err = { 0 };
 
-    must(c, service_wait(&c->s, 20000, &err), &err, "before the clocks move");
+    must(c, service_wait(&c->s, 60000, &err), &err, "before the clocks move");
     must(c, client_post(c->client, body, NULL, &err, "/debug/clock"), &err, "clock");
     json_decref(body);
 }
@@ -456,7 +456,7 @@ static void await_end(struct chaos *c)
     struct err err = { 0 };
     json_t *row = NULL;
 
-    must(c, service_wait(&c->s, 20000, &err), &err, "after the last act");
+    must(c, service_wait(&c->s, 60000, &err), &err, "after the last act");
     while (api_await_study(c->client, c->study, 1000, &row, &err) < 0) {
         check(c);
         if (err.code != ERR_TIMEOUT)

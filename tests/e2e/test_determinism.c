@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { TRIALS = TEST_ROUNDS(16, 10), ROWS = 120, STUDY_MS = 80000 };
+enum { TRIALS = TEST_ROUNDS(16, 10), ROWS = 120, STUDY_MS = 200000 };
 
 struct scenario {
     const char *name;
@@ -79,7 +79,7 @@ static void disturb(struct service *s, const struct scenario *sc, struct client 
         if (k < sc->controller_kills) {
             service_kill_controller(s);
             must(s, service_start_controller(s, err), err, "restart");
-            must(s, service_wait(s, 20000, err), err, "restart");
+            must(s, service_wait(s, 60000, err), err, "restart");
         } else {
             service_kill_runner(s, 0);
             must(s, service_start_runner(s, 0, err), err, "restart of a runner");
@@ -132,7 +132,7 @@ static void run(const struct scenario *sc, const struct search *search, struct o
     must(&s, service_start(&s, &err), &err, "start");
     struct client *c = service_client(&s);
     must(&s, service_table(&s, "main", ROWS, 1, table, sizeof table, &err), &err, "table");
-    must(&s, api_dataset(c, table, "main", 20000, &id, &err), &err, "dataset");
+    must(&s, api_dataset(c, table, "main", 60000, &id, &err), &err, "dataset");
     study = submit(&s, c, search, &err);
     ledger_study(l, study);
     disturb(&s, sc, c, study, &err);

@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { DISK_BYTES = 24 << 20, STUDY_MS = 60000, FULL_MS = 3000, RECOVERY_MS = 10000 };
+enum { DISK_BYTES = 24 << 20, STUDY_MS = 180000, FULL_MS = 3000, RECOVERY_MS = 30000 };
 
 struct rig {
     struct service s;
@@ -58,7 +58,7 @@ static bool set_up(struct rig *r)
     must(r, service_start(&r->s, &err), &err, "start");
     r->client = service_client(&r->s);
     must(r, service_table(&r->s, "main", 300, 1, table, sizeof table, &err), &err, "table");
-    must(r, api_dataset(r->client, table, "main", 20000, &id, &err), &err, "dataset");
+    must(r, api_dataset(r->client, table, "main", 60000, &id, &err), &err, "dataset");
     ledger_dataset(r->ledger, id);
     r->feed = feed_start(r->s.sock, r->ledger);
     return true;
@@ -178,7 +178,7 @@ static void kill_on_full_disk(struct rig *r)
     disk_make_room(r->s.data);
     if (!service_is_up(&r->s))
         must(r, service_start_controller(&r->s, &err), &err, "restart");
-    must(r, service_wait(&r->s, 20000, &err), &err, "after there was room again");
+    must(r, service_wait(&r->s, 60000, &err), &err, "after there was room again");
 }
 
 static void await_all(struct rig *r)

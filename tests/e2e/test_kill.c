@@ -18,7 +18,7 @@
 enum {
     ROUNDS = TEST_ROUNDS(200, 60),
     KILLING_MS = 72000,
-    ENDING_MS = 40000,
+    ENDING_MS = 150000,
     RUNNERS = 2,
     CALM_EVERY = 20,
     CALM_MS = 900
@@ -92,7 +92,7 @@ static void set_up(struct rig *r)
     must(r, service_start(&r->s, &err), &err, "start");
     r->client = service_client(&r->s);
     must(r, service_table(&r->s, "main", 300, 1, table, sizeof table, &err), &err, "table");
-    must(r, api_dataset(r->client, table, "main", 20000, &id, &err), &err, "dataset");
+    must(r, api_dataset(r->client, table, "main", 60000, &id, &err), &err, "dataset");
     ledger_dataset(r->ledger, id);
     r->feed = feed_start(r->s.sock, r->ledger);
     r->user = user_start(&r->s, r->ledger, "main", test_seed());
@@ -184,7 +184,7 @@ static void one_round(struct rig *r)
     kill_something(r);
     restart(r);
     if (rng_below(&r->rng, 100) < 40 && !r->s.may_die) {
-        must(r, service_wait(&r->s, 20000, &err), &err, "after a restart");
+        must(r, service_wait(&r->s, 60000, &err), &err, "after a restart");
         ledger_check_live(r->ledger, r->client, 1);
     }
     check(r);
@@ -210,7 +210,7 @@ static void restart_changes_no_fact(struct rig *r)
     debug_call(r, "digest", &before);
     service_kill_controller(&r->s);
     must(r, service_start_controller(&r->s, &err), &err, "last restart");
-    must(r, service_wait(&r->s, 20000, &err), &err, "last restart");
+    must(r, service_wait(&r->s, 60000, &err), &err, "last restart");
     debug_call(r, "digest", &after);
     if (!json_equal(before, after))
         ledger_fail(r->ledger, "the digest changed: %s, then %s", json_text(before, "digest"),
@@ -232,7 +232,7 @@ static void let_all_end(struct rig *r)
         service_kill_controller(&r->s);
         must(r, service_start_controller(&r->s, &err), &err, "the last restart");
     }
-    must(r, service_wait(&r->s, 20000, &err), &err, "after the last kill");
+    must(r, service_wait(&r->s, 60000, &err), &err, "after the last kill");
     pause_ms(300); /* a submission may have been on its way */
     must(r, client_get(r->client, &all, &err, "/studies?limit=1000"), &err, "studies");
     json_array_foreach(json_object_get(all, "studies"), i, row)

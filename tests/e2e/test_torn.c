@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { STUDY_MS = 60000, TORN_MS = 12000 };
+enum { STUDY_MS = 180000, TORN_MS = 12000 };
 
 struct outcome {
     char *board;
@@ -86,9 +86,9 @@ static void run_on_good_network(struct outcome *out)
     must(&s, service_start(&s, &err), &err, "start");
     struct client *c = service_client(&s);
     must(&s, service_table(&s, "main", 300, 1, table, sizeof table, &err), &err, "table");
-    must(&s, api_dataset(c, table, "main", 20000, &id, &err), &err, "dataset");
+    must(&s, api_dataset(c, table, "main", 60000, &id, &err), &err, "dataset");
     run_study(&s, c, "torn", out, &err);
-    must(&s, service_stop(&s, 10000, &err), &err, "stop");
+    must(&s, service_stop(&s, 60000, &err), &err, "stop");
     client_free(c);
     service_close(&s, false);
 }
@@ -121,7 +121,7 @@ static void run_on_bad_network(struct outcome *out, struct proxy_counts counts[2
     must(&s, service_start(&s, &err), &err, "start");
     struct client *c = service_client(&s);
     must(&s, service_table(&s, "main", 300, 1, table, sizeof table, &err), &err, "table");
-    must(&s, api_dataset(c, table, "main", 30000, &id, &err), &err, "dataset over a torn network");
+    must(&s, api_dataset(c, table, "main", 60000, &id, &err), &err, "dataset over a torn network");
     beyond = s;
     str_copy(beyond.sock, sizeof beyond.sock, socket[1]);
     struct feed *feed = feed_start(s.sock, l);
@@ -147,7 +147,7 @@ static void run_on_bad_network(struct outcome *out, struct proxy_counts counts[2
     feed_stop(feed);
     must_hold(&s, l);
     counts[1] = proxy_stop(q);
-    must(&s, service_stop(&s, 20000, &err), &err, "stop");
+    must(&s, service_stop(&s, 60000, &err), &err, "stop");
     counts[0] = proxy_stop(p);
     ledger_check_folder(l, s.data, true);
     must_hold(&s, l);
@@ -224,7 +224,7 @@ static void an_upload_goes_on_where_it_was_cut(void **state)
         unlink(bad);
     }
     assert_true(cuts > 0);
-    must(&s, service_stop(&s, 10000, &err), &err, "stop");
+    must(&s, service_stop(&s, 60000, &err), &err, "stop");
     service_close(&s, false);
 }
 

@@ -61,7 +61,7 @@ static void world_open(struct world *w)
     service_kill_controller(&w->s);
     flip(path, (off_t)io_file_bytes(path) / 2);
     assert_int_equal(service_start_controller(&w->s, &err), 0);
-    assert_int_equal(service_wait(&w->s, 20000, &err), 0);
+    assert_int_equal(service_wait(&w->s, 60000, &err), 0);
 }
 
 static int64_t submit(struct world *w)
