@@ -59,9 +59,11 @@ SIMD_KERNEL(search_log_each, (const double *x, double *y, int n), (x, y, n))
 SIMD_BODY double exp_reduced(double x, double *k)
 {
     *k = floor(x / (LN2_HI + LN2_LO) + 0.5);
-    double r = (x - *k * LN2_HI) - *k * LN2_LO, sum = 1;
+    double r = (x - *k * LN2_HI) - *k * LN2_LO, sum = 1, part[15];
+    for (int i = 1; i < 15; i++) /* halving is exact, so that half of the divisions are none */
+        part[i] = i == 1 ? r : i % 2 == 0 ? part[i / 2] * 0.5 : r / i;
     for (int i = 14; i >= 1; i--)
-        sum = 1 + sum * (r / i);
+        sum = 1 + sum * part[i];
     return sum;
 }
 

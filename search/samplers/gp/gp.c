@@ -23,13 +23,16 @@
 /* A fit takes FIT_MAX trials, and FIT_FEW where it starts from far. FIT_EVERY: theta is fitted again
  * when the results have grown by this fraction, because a result more among a hundred hardly moves it,
  * and a fit costs as much as the choice of several points; beyond SELDOM it starts from far at twice as
- * many results. FAILING: one trial in so many fails, or more.
+ * many results. FAILING: one trial in so many fails, or more. There theta is fitted again, beyond
+ * SELDOM, when the results have grown by a half, and beyond FIT_MAX by as much again.
  * CAP is a multiple of 8. */
 enum {
     PENDING_MAX = 64,
     FIT_MAX = 96,
     FIT_FEW = 32,
     FIT_EVERY = 6,
+    FIT_HALF = 2,
+    FIT_WHOLE = 1,
     SELDOM = 48,
     LEAST_VALUES = 2,
     FAILING = 4,
@@ -209,11 +212,25 @@ static void fit(struct gp_sampler *g)
     g->fitted = t->hash;
 }
 
+static bool many_failed(const struct gp_sampler *g)
+{
+    return !g->is_without_failed && g->history.failed.n * FAILING > g->history.n;
+}
+
+/* Where many trials fail, most results more are failures, all with the same target, which move theta
+ * less than values do. docs/measurements/2026-11-28-samplers.md */
+static int growth_between_fits(const struct gp_sampler *g)
+{
+    if (!many_failed(g) || g->train.n <= SELDOM)
+        return FIT_EVERY;
+    return g->train.n <= FIT_MAX ? FIT_HALF : FIT_WHOLE;
+}
+
 static void fit_update(struct gp_sampler *g)
 {
     if (g->fitted == g->train.hash || (g->fitted && g->train.n < g->fit_at))
         return;
-    g->fit_at = g->train.n + g->train.n / FIT_EVERY + 1;
+    g->fit_at = g->train.n + g->train.n / growth_between_fits(g) + 1;
     if (!g->scratch.chol)
         gp_scratch_init(&g->scratch, FIT_MAX);
     fit(g);

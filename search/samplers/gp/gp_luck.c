@@ -112,9 +112,12 @@ bool gp_luck_is_chance(struct gp_luck *l)
 
     if (l->n < LEAST_ENDS || MIN(l->failed, l->n - l->failed) < LEAST_OF_EACH)
         return false;
+    if (l->foretold == l->n)
+        return l->is_chance;
     while (l->foretold < l->n)
         foretell(l, l->foretold++);
     for (int s = 0; s < GP_LUCK_SCALES; s++)
         likelihood += search_exp(MIN(700, MAX(-700, l->near[s] - l->chance))) / GP_LUCK_SCALES;
-    return likelihood < 1;
+    l->is_chance = likelihood < 1;
+    return l->is_chance;
 }

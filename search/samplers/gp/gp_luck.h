@@ -23,6 +23,7 @@ struct gp_luck {
     bool *has_failed;              /* n */
     double chance;                 /* log likelihood of one probability for all */
     double near[GP_LUCK_SCALES];
+    bool is_chance; /* what follows from the likelihoods, once there are some */
 };
 
 void gp_luck_fini(struct gp_luck *l); /* all zeros is a legal start */

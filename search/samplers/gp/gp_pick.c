@@ -192,6 +192,17 @@ static double score_of(struct place at)
     return at.block->score[at.lane];
 }
 
+/* Whether any candidate of the block has a larger score: asked of many at once, because few blocks
+ * have one. */
+static bool has_above(const struct gp_block *b, double score)
+{
+    int above = 0;
+
+    for (int l = 0; l < GP_LANES; l++)
+        above += b->score[l] > score;
+    return above > 0;
+}
+
 /* The `most` best candidates, best first; of equal ones the first. Candidates that were proposed are
  * dropped. */
 static int leaders_find(const struct gp_pick *p, struct place *out, int most)
@@ -200,6 +211,8 @@ static int leaders_find(const struct gp_pick *p, struct place *out, int most)
 
     for (int b = 0; b < GP_BLOCKS; b++) {
         struct gp_block *block = &p->pool->kept[b];
+        if (n == most && !has_above(block, score_of(out[n - 1])))
+            continue;
         for (int l = 0; l < GP_LANES; l++) {
             double value = block->score[l];
             if (value == -INFINITY || (n == most && !(value > score_of(out[n - 1]))))

@@ -142,20 +142,35 @@ static void standardise(struct ranked *r, int n)
         r[i].target = (r[i].target - mean) * scale;
 }
 
-/* All trials of which something is known, best first. With results at one level alone the history
- * has them in this order. */
+/* With results at one level alone the history has all trials in order. */
+static int rank_one_level(const struct history *h, bool is_without_failed, struct ranked *out)
+{
+    const struct history_ranking *r = &h->rankings[0];
+    int n = 0;
+
+    for (int i = 0; i < r->n; i++) {
+        const struct history_entry *e = &r->entries[i];
+        const struct history_row *row = &h->rows[e->row];
+        out[n] = (struct ranked){ .row = e->row,
+                                  .trial = e->trial,
+                                  .value = rank_value(e->value),
+                                  .error = (double)row->reports[0].error };
+        n += row->state != OBS_FAILED;
+    }
+    for (int i = 0; i < h->failed.n && !is_without_failed; i++) {
+        int row = h->failed.rows[i];
+        out[n++] = (struct ranked){ .row = row, .tier = 2, .trial = h->rows[row].trial };
+    }
+    return n;
+}
+
+/* All trials of which something is known, best first. */
 static int rank_rows(const struct history *h, int below, bool is_without_failed, struct ranked *out)
 {
     int n = 0;
 
-    if (h->n_rankings == 1) {
-        const struct history_ranking *r = &h->rankings[0];
-        for (int i = 0; i < r->n; i++)
-            n += rank_row(h, r->entries[i].row, below, &out[n]) && out[n].tier == 0;
-        for (int i = 0; i < h->failed.n && !is_without_failed; i++)
-            n += rank_row(h, h->failed.rows[i], below, &out[n]);
-        return n;
-    }
+    if (h->n_rankings == 1)
+        return rank_one_level(h, is_without_failed, out);
     for (int i = 0; i < h->n; i++)
         n += rank_row(h, h->order.rows[i], below, &out[n]) &&
              !(is_without_failed && out[n].tier == 2);
@@ -261,7 +276,7 @@ static uint64_t mixed(uint64_t hash, uint64_t value)
 
 void gp_train_make(struct gp_train *t, const struct history *h, int d, bool is_without_failed)
 {
-    struct ranked *all = mem_array((size_t)h->n, sizeof *all);
+    struct ranked *all = mem_alloc(((size_t)h->n + 1) * sizeof *all);
     int n = rank_all(h, d, is_without_failed, all);
     struct choice choice = choice_of(all, n);
     int place = 0;

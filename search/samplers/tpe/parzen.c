@@ -85,15 +85,20 @@ static void masses_make(const struct parzen_axes *a, struct parzen_dim *dim, int
         return;
     }
     for (int c = 0; c < cells; c++) {
+        double share[PARZEN_MAX_CELLS], logs[PARZEN_MAX_CELLS];
         double mid = (at[c] + at[c + 1]) / 2, below = normal_cdf(-mid / width);
         double whole = normal_cdf((1 - mid) / width) - below;
         for (int x = 0; x < cells; x++) {
             double above = normal_cdf((at[x + 1] - mid) / width);
-            double share = MAX((above - below) / whole, LEAST_MASS) / (at[x + 1] - at[x]);
-            masses[x * cells + c] = search_log(share);
-            shares[c * cells + x] = search_exp(masses[x * cells + c]) * (at[x + 1] - at[x]) +
-                                    (x > 0 ? shares[c * cells + x - 1] : 0);
+            share[x] = MAX((above - below) / whole, LEAST_MASS) / (at[x + 1] - at[x]);
             below = above;
+        }
+        search_log_each(share, logs, cells);
+        search_exp_each(logs, share, cells);
+        for (int x = 0; x < cells; x++) {
+            masses[x * cells + c] = logs[x];
+            shares[c * cells + x] =
+                share[x] * (at[x + 1] - at[x]) + (x > 0 ? shares[c * cells + x - 1] : 0);
         }
     }
 }
