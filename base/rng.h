@@ -57,19 +57,20 @@ void rng_at(uint64_t seed, uint32_t a, uint32_t b, uint64_t c, uint32_t out[4]);
 /* The same as rng_derive, for code that is not a kernel. Distinct tags give independent seeds. */
 uint64_t rng_mix(uint64_t seed, uint64_t tag);
 
+enum { RNG_AHEAD = 16 };
 /* A stream of draws in sequence. To save and restore it, copy the struct. */
 struct rng {
     uint64_t seed, stream, pos;
-    uint32_t out[4];
+    uint32_t out[RNG_AHEAD];
     uint32_t left;
 };
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
-void rng_refill(struct rng *r); /* makes the next four numbers */
+void rng_refill(struct rng *r); /* makes the next numbers: four at first, then RNG_AHEAD */
 static inline uint32_t rng_u32(struct rng *r)
 {
     if (r->left == 0)
         rng_refill(r);
-    return r->out[4 - r->left--];
+    return r->out[RNG_AHEAD - r->left--];
 }
 static inline uint64_t rng_u64(struct rng *r)
 {

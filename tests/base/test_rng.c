@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "base/rng.h"
+#include "base/simd.h"
 
 #include <math.h>
 
@@ -30,18 +31,27 @@ static void known_answers_of_philox(void **state)
     }
 }
 
+/* On every instruction set, and where the position passes 2^32. */
 static void a_stream_is_random_access_by_position(void **state)
 {
+    const uint64_t from[] = { 0, 0xfffffffau };
     struct rng r;
     uint32_t out[4];
 
     (void)state;
-    rng_init(&r, 0x123456789abcdef0u, 0xfedcba9876543210u);
-    for (uint64_t i = 0; i < 10; i++) {
-        rng_at(0x123456789abcdef0u, 0x76543210u, 0xfedcba98u, i, out);
-        for (int k = 0; k < 4; k++)
-            assert_int_equal(rng_u32(&r), out[k]);
+    for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (size_t f = 0; f < ARRAY_LEN(from); f++) {
+            rng_init(&r, 0x123456789abcdef0u, 0xfedcba9876543210u);
+            r.pos = from[f];
+            for (uint64_t i = from[f]; i < from[f] + 10; i++) {
+                rng_at(0x123456789abcdef0u, 0x76543210u, 0xfedcba98u, i, out);
+                for (int k = 0; k < 4; k++)
+                    assert_int_equal(rng_u32(&r), out[k]);
+            }
+        }
     }
+    simd_force(simd_best());
 }
 
 static void a_copied_stream_continues_alike(void **state)
