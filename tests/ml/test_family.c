@@ -142,15 +142,22 @@ static void little_time_means_few_epochs(void **state)
     assert_float_equal(family_param_for(f, MLP_EPOCHS, &s, "auc").def, 15, 0);
 }
 
-/* Where columns are many beside the rows, an L1 penalty comes before an L2 penalty, and otherwise after it; both come. */
+/* Where columns are many beside the rows, an L1 penalty comes before an L2 penalty; otherwise after it, and of several
+ * classes, where it takes long, after robust scales, too. Each comes once. */
 static void many_columns_begin_with_l1(void **state)
 {
     static const struct {
         int64_t rows;
-        int encoded, outputs, texts, first;
+        int encoded, outputs, texts, numbers;
+        int penalty[3], robust[3];
     } cases[] = {
-        { 200, 2000, 1, 0, 1 }, { 2400, 300, 1, 0, 1 }, { 2401, 300, 1, 0, 0 },
-        { 200, 99, 1, 0, 0 },   { 200, 2000, 3, 0, 0 }, { 200, 2000, 1, 1, 0 },
+        { 200, 2000, 1, 0, 9, { 1, 0, 0 }, { 0, 0, 1 } },
+        { 2400, 300, 1, 0, 9, { 1, 0, 0 }, { 0, 0, 1 } },
+        { 2401, 300, 1, 0, 9, { 0, 1, 0 }, { 0, 0, 1 } },
+        { 200, 99, 1, 0, 9, { 0, 1, 0 }, { 0, 0, 1 } },
+        { 200, 2000, 1, 1, 9, { 0, 1, 0 }, { 0, 0, 1 } },
+        { 200, 2000, 3, 0, 9, { 0, 0, 1 }, { 0, 1, 0 } },
+        { 200, 2000, 3, 0, 0, { 0, 0, 0 }, { 0, 0, 0 } },
     };
     const struct family *f = family_find("linear");
 
@@ -159,14 +166,17 @@ static void many_columns_begin_with_l1(void **state)
         struct family_shape s = { .rows = cases[i].rows,
                                   .encoded = cases[i].encoded,
                                   .outputs = cases[i].outputs,
-                                  .texts = cases[i].texts };
+                                  .texts = cases[i].texts,
+                                  .numbers = cases[i].numbers };
         double params[FAMILY_MAX_PARAMS];
 
-        assert_float_equal(family_param_for(f, LINEAR_PENALTY, &s, "auc").def, cases[i].first, 0);
+        assert_float_equal(family_param_for(f, LINEAR_PENALTY, &s, "auc").def, cases[i].penalty[0],
+                           0);
         for (int row = 1; f->portfolio(row); row++) {
             memcpy(params, f->portfolio(row), (size_t)f->n_params * sizeof *params);
             family_suit(f, &s, "auc", params);
-            assert_float_equal(params[LINEAR_PENALTY], row == 1 && !cases[i].first, 0);
+            assert_float_equal(params[LINEAR_PENALTY], cases[i].penalty[row], 0);
+            assert_float_equal(params[LINEAR_PREP_SCALE], cases[i].robust[row], 0);
         }
     }
     assert_float_equal(family_param_for(f, LINEAR_PENALTY, NULL, "auc").def, 0, 0);
