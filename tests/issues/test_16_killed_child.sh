@@ -27,8 +27,8 @@ kill_child() { # name seconds
     done
     return 1
 }
-killed() { # name seconds... -- table and options of fit
-    local name=$1 pid at=() rc missed=0
+killed() { # name seconds... -- table and options of fit; leaves fit's exit status in rc
+    local name=$1 pid at=() missed=0
     shift
     while [ "$1" != -- ]; do at+=("$1") && shift; done
     shift
@@ -59,13 +59,16 @@ ok "has it, too" cmp m.assay whole.assay
 # The next runner says that it has ended, so that its trials wait for no lease to run out.
 at_once() { grep -rqs runner.hello "$TMPDIR" && ! grep -rs lease.expired "$TMPDIR"; }
 ok "and did not wait for its lease" at_once
-# At any time of its short life: while it starts, while the table is sent and read, while trials run.
+# At any time of its short life: while it starts, while the table is sent and read, while trials run. On a fast machine it is over
+# before some of these kills.
 "$ASSAY" fit train.csv --target y --trials 3 --families linear,boost -o whole.assay >said 2>&1
 early() {
-    for s in 0 .02 .05 .1 .2; do
-        killed assayd $s -- train.csv --trials 3 --families linear,boost || return 1
-        cmp m.assay whole.assay || return 1
+    local kills=0
+    for s in 0 .01 .02 .05 .1 .2; do
+        killed assayd $s -- train.csv --trials 3 --families linear,boost && kills=$((kills + 1))
+        [ "$rc" = 0 ] && cmp m.assay whole.assay || return 1
     done
+    [ $kills -ge 2 ]
 }
 ok "one whose controller is killed early has it, too" early
 again() { ! killed assay-runner 1 .1 .1 .1 .1 .1 -- train.csv --time 30s && grep -q 'the runner ended unexpectedly: killed by signal 9' said; }
