@@ -24,19 +24,14 @@ agreement() {
 at_most() { awk -v a="$1" -v b="$2" 'BEGIN { print a; exit !(a <= b) }'; }
 at_least() { awk -v a="$1" -v b="$2" 'BEGIN { print a; exit !(a >= b) }'; }
 
-# The promise is half a second beyond the time. A machine that has no turn for us may be late for once, and so there are three
-# tries; each must leave a model.
 timed_fit() { # limit-ms arguments...
     local limit=$1 start end
     shift
-    for _ in 1 2 3; do
-        start=$(now_ms)
-        "$ASSAY" fit "$@" || return 1
-        end=$(now_ms)
-        echo "took $((end - start)) ms, may take $limit"
-        [ $((end - start)) -le "$limit" ] && return 0
-    done
-    return 1
+    start=$(now_ms)
+    "$ASSAY" fit "$@" || return 1
+    end=$(now_ms)
+    echo "took $((end - start)) ms, may take $limit"
+    [ $((end - start)) -le "$limit" ]
 }
 
 nobody_works_in() { ! pgrep -f "$1/assay-" >/dev/null; }
@@ -73,7 +68,7 @@ ok "the model file is equal with three runners" cmp s1.assay s3.assay
 ok "three seconds mean three seconds" timed_fit 3500 train.csv --target class --time 3s -o t.assay
 ok "and leave a usable model" "$ASSAY" predict t.assay test.csv -o t.csv
 
-interrupted() { # one Ctrl-C: a model all the same, long before the time is over
+interrupted() { # one Ctrl-C: a model all the same, quickly
     local pid start end rc
     "$ASSAY" fit train.csv --target class --time 60s -o i.assay &
     pid=$!
@@ -84,7 +79,7 @@ interrupted() { # one Ctrl-C: a model all the same, long before the time is over
     rc=$?
     end=$(now_ms)
     echo "rc $rc after $((end - start)) ms"
-    [ $rc -eq 0 ] && [ $((end - start)) -le 20000 ] && [ -s i.assay ]
+    [ $rc -eq 0 ] && [ $((end - start)) -le 5000 ] && [ -s i.assay ]
 }
 ok "Ctrl-C ends with the best model so far" interrupted
 ok "nothing is left running" within 20 nobody_works_in "$TMPDIR"

@@ -22,7 +22,7 @@ stopped() { # which program, found by its name among the command's children; opt
     wait $pid
     local rc=$?
     cat said
-    [ $rc -eq 0 ] && [ -s m.assay ] && [ $((SECONDS - start)) -lt 60 ]
+    [ $rc -eq 0 ] && [ -s m.assay ] && [ $((SECONDS - start)) -lt 30 ]
 }
 # The stopped program may have had a turn before, and then a better model is what ships.
 is_baseline() { grep -qE 'the baseline of its first 400 rows|^ *1 +[0-9]+ ' said && "$ASSAY" predict m.assay train.csv -o p.csv && [ "$(wc -l <p.csv)" -eq 401 ]; }
