@@ -369,7 +369,8 @@ static struct plan_of *prepare(struct ctl *ctl, const json_t *json, struct err *
                               p->spec.monotone != NULL,
                               p->problem.shape.image.height > 0,
                               !p->problem.is_ready,
-                              p->problem.is_ready ? &p->problem.shape : NULL };
+                              p->problem.is_ready ? &p->problem.shape : NULL,
+                              !str_eq(p->spec.sampler, "auto") };
     if ((p->spec.is_own
              ? study_space_own(&p->space, p->spec.space, p->spec.constraints, p->spec.levels, err)
              : study_space_build(&p->space, p->spec.space, &need, err)) < 0)

@@ -5,6 +5,7 @@
 #include "controller/api/spec_check.h"
 
 #include "base/jsonx.h"
+#include "base/str.h"
 #include "controller/decide/searchers.h"
 #include "controller/settle/load.h"
 
@@ -37,9 +38,13 @@ static int space_check_early(const struct spec *spec, struct err *err)
     json_t *v = NULL;
     size_t i = 0;
 
-    struct space_for need = {
-        tasks[spec->task], spec->metric, spec->monotone != NULL, false, true, NULL
-    };
+    struct space_for need = { tasks[spec->task],
+                              spec->metric,
+                              spec->monotone != NULL,
+                              false,
+                              true,
+                              NULL,
+                              !str_eq(spec->sampler, "auto") };
     if ((spec->is_own ? study_space_own(&space, spec->space, spec->constraints, spec->levels, err)
                       : study_space_build(&space, spec->space, &need, err)) < 0)
         return -1;

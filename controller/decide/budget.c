@@ -38,7 +38,7 @@ enum {
     /* but after a holdout two thirds: a large table may have time for one such trial only */
     HELD_SHARE = 3,
     HELD_SHARES = 2,
-    OTHERS_SHARE = 10, /* families that time is not planned by get a tenth of it for a trial */
+    OTHERS_SHARE = 10, /* beside the lead family, others get a tenth of the time for a trial */
     PATH_SHARE = 4,    /* paths of penalties, of which a part says nothing, a quarter */
     /* and networks a third: the epochs of the first one are planned for an eighth, which a machine that
      * is shared takes two or three times as long for */
@@ -187,11 +187,11 @@ bool budget_lead_is_dear(const struct study *st)
 /* How much of the time a trial of this family gets at most. */
 static int64_t share_of(const struct study *st, const struct trial_mem *t)
 {
-    const struct family *f = st->families[t->family];
+    const struct family *f = st->families[t->family], *lead = budget_yardstick(st)->family;
     bool is_dear = budget_lead_is_dear(st);
     int64_t all = st->spec.budget_time_ms;
 
-    if (f == budget_yardstick(st)->family)
+    if (f == lead)
         return st->problem.data.holdout && !is_dear ? all * HELD_SHARES / HELD_SHARE
                                                     : all / LEAD_SHARE;
     if (f->has_partial_levels)
@@ -200,7 +200,7 @@ static int64_t share_of(const struct study *st, const struct trial_mem *t)
     /* The first points of a path of penalties say as little as the first epochs of a network. */
     if (ladder_levels(&st->problem, f) == 1)
         return all / (is_dear ? LEAD_SHARE : PATH_SHARE);
-    return all / OTHERS_SHARE;
+    return all / (lead->is_lead ? OTHERS_SHARE : LEAD_SHARE);
 }
 
 int64_t budget_trial_ms(const struct study *st, const struct trial_mem *t)

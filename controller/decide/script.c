@@ -83,13 +83,14 @@ static bool is_affordable(const struct study *st, const struct config *c)
  * only three kinds of family do: the lead family; families with a single level; and families whose
  * lower levels are parts of a fit, because only a whole trial shows how good they are beside the
  * others. The rest must first be good at a lower level, because a forest may cost as much as twenty
- * fits of the lead. */
+ * fits of the lead; but where a list leaves the lead out, that is no reason. */
 static bool runs_to_top(const struct study *st, const struct config *c)
 {
     const struct family *f = c->family;
+    bool has_lead = budget_yardstick(st)->family->is_lead;
 
     return !st->space.is_auto || f->is_lead || ladder_levels(&st->problem, f) == 1 ||
-           (f->has_partial_levels && is_affordable(st, c));
+           ((f->has_partial_levels || !has_lead) && is_affordable(st, c));
 }
 
 /* In an automatic space the lead family comes first, because the others may take longer and a study

@@ -491,9 +491,10 @@ int study_space_build(struct study_space *out, const json_t *list, const struct 
     struct param root = { .name = "family", .kind = PARAM_CATEGORICAL, .parent = -1 };
     int n = families_list(list, need, families, entries, err);
 
-    *out = (struct study_space){ .n_families = n, .is_auto = !list };
+    *out = (struct study_space){ .n_families = n };
     if (n < 0)
         return -1;
+    out->is_auto = !list || (n > 1 && !need->has_sampler);
     for (int i = 0; i < n; i++)
         names[i] = (char *)families[i]->name;
     root.n_choices = n;
@@ -507,6 +508,7 @@ int study_space_build(struct study_space *out, const json_t *list, const struct 
         if (family_add(&a, entries[i], path, err) < 0)
             goto fail;
         out->is_plain[i] = !entries[i] || json_object_size(entries[i]) == 1; /* only its name */
+        out->is_auto = out->is_auto && out->is_plain[i];
     }
     first_configs(out);
     return 0;

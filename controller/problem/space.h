@@ -17,7 +17,9 @@ struct study_space {
     int n_families;
     /* For each family, in the order of the space: its default configuration inside this space. */
     struct config first[STUDY_MAX_FAMILIES];
-    bool is_auto; /* the user gave no space */
+    /* The families share the time (controller/decide/share.h): the spec has no `space`, or one of two
+     * or more families of which it gives nothing but the names, and names no sampler. */
+    bool is_auto;
     /* For each family: the user said nothing of its parameters, so its portfolio may be tried
      * (script.c). */
     bool is_plain[STUDY_MAX_FAMILIES];
@@ -31,6 +33,7 @@ struct space_for {
     bool has_images;    /* the table has images */
     bool is_table_unknown;
     const struct family_shape *shape; /* of the table; NULL = not known */
+    bool has_sampler;                 /* the spec names one */
 };
 
 /* list: the spec's `space`, or NULL for every family that fits. Errors carry the path of the key,

@@ -42,7 +42,8 @@ int study_space_load(struct study *st, struct err *err)
                               st->problem.data.monotone[0] != '\0',
                               st->problem.shape.image.height > 0,
                               false,
-                              &st->problem.shape };
+                              &st->problem.shape,
+                              !str_eq(st->spec.sampler, "auto") };
 
     if ((st->spec.is_own ? study_space_own(&st->space, st->spec.space, st->spec.constraints,
                                            st->spec.levels, err)

@@ -14,7 +14,7 @@
 /* As a controller would look at it before its table is known. */
 static int check(const char *text, struct err *err)
 {
-    struct space_for need = { FT_ANY, "", false, false, true, NULL };
+    struct space_for need = { FT_ANY, "", false, false, true, NULL, false };
     struct study_space space = { 0 };
     struct spec spec;
     json_t *json = yamlx_load(text, strlen(text), "s.yaml", err), *v = NULL;

@@ -184,6 +184,61 @@ static int percent_of(const struct study *st, const char *family, int to)
     return (int)(budget_trial_ms(st, &t) * 100 / st->spec.budget_time_ms);
 }
 
+/* A list of families of which a spec gives the names alone leaves the rest to the search: the lead comes first
+ * wherever it stands in the list, and the families share the time. With a value or a sampler of the user's own the list
+ * is taken as it is. Without the lead forests begin whole, too. */
+static void families_by_name_alone_are_searched_like_all(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool is_shared;
+        const char *first[3];
+        enum trial_source last; /* the third's source */
+        int percent;            /* of the time that its trials may take */
+    } cases[] = {
+        { NAMED("'budget':{'time':'60s'},"
+                "'space':[{'family':'linear'},{'family':'boost'},{'family':'forest'}]"),
+          true,
+          { "boost", "linear", "forest" },
+          SRC_SCRIPT,
+          10 },
+        { NAMED("'budget':{'time':'60s'},"
+                "'space':[{'family':'linear'},{'family':'mlp'},{'family':'forest'}]"),
+          true,
+          { "linear", "mlp", "forest" },
+          SRC_FIRST,
+          33 },
+        { NAMED("'budget':{'time':'60s'},'space':[{'family':'linear'},{'family':'boost',"
+                "'leaves':31},{'family':'forest'}]"),
+          false,
+          { "linear", "boost", "forest" },
+          SRC_FIRST,
+          0 },
+        { SPEC("'budget':{'time':'60s'},"
+               "'space':[{'family':'linear'},{'family':'boost'},{'family':'forest'}]"),
+          false,
+          { "linear", "boost", "forest" },
+          SRC_FIRST,
+          0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rig r = { .has_images = false };
+        rig_open(&r);
+        rig_dataset(&r, "d");
+        struct study *st = rig_get(&r, rig_study(&r, cases[i].spec));
+        const struct script_item *item = &st->search->script[1]; /* after the baseline */
+
+        assert_int_equal(share_decides(st), cases[i].is_shared);
+        for (int k = 0; k < 3; k++)
+            assert_string_equal(item[k].config.family->name, cases[i].first[k]);
+        assert_int_equal(item[2].source, cases[i].last);
+        assert_int_equal(percent_of(st, "forest", 2), cases[i].percent);
+        rig_close(&r);
+    }
+}
+
 static void no_first_trial_takes_the_time_of_the_others(void **state)
 {
     static const struct {
@@ -418,6 +473,7 @@ int main(void)
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
         cmocka_unit_test(a_quick_trial_comes_before_a_long_first_one),
         cmocka_unit_test(a_lead_that_is_dear_comes_after_those_that_are_cheaper),
+        cmocka_unit_test(families_by_name_alone_are_searched_like_all),
         cmocka_unit_test(no_first_trial_takes_the_time_of_the_others),
         cmocka_unit_test(trials_of_the_best_family_say_that_the_best_is_old),
         cmocka_unit_test(a_trial_costs_its_family_more_than_computing),

@@ -408,7 +408,7 @@ static void poisson_deviance_needs_counts(void **state)
 
 /* ---- configurations ---- */
 
-static const struct space_for binary = { FT_BINARY, "auc", false, false, false, NULL };
+static const struct space_for binary = { FT_BINARY, "auc", false, false, false, NULL, false };
 
 static void configurations_go_through_every_form_unchanged(void **state)
 {
@@ -495,17 +495,17 @@ static void a_space_suits_task_metric_and_constraints(void **state)
         const char *param;
         int choices; /* 0 = not searched */
     } cases[] = {
-        { { FT_REGRESSION, "mae", false, false, false, NULL }, "boost.objective", 3 },
-        { { FT_REGRESSION, "rmse", false, false, false, NULL }, "boost.objective", 0 },
-        { { FT_BINARY, "auc", false, false, false, NULL }, "boost.objective", 0 },
-        { { FT_BINARY, "auc", false, false, false, NULL }, "boost.class_weight", 0 },
-        { { FT_BINARY, "f1", false, false, false, NULL }, "boost.class_weight", 2 },
-        { { FT_MULTICLASS, "balanced_accuracy", false, false, false, NULL },
+        { { FT_REGRESSION, "mae", false, false, false, NULL, false }, "boost.objective", 3 },
+        { { FT_REGRESSION, "rmse", false, false, false, NULL, false }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false, false, false, NULL, false }, "boost.objective", 0 },
+        { { FT_BINARY, "auc", false, false, false, NULL, false }, "boost.class_weight", 0 },
+        { { FT_BINARY, "f1", false, false, false, NULL, false }, "boost.class_weight", 2 },
+        { { FT_MULTICLASS, "balanced_accuracy", false, false, false, NULL, false },
           "boost.class_weight",
           2 },
-        { { FT_BINARY, "auc", false, false, false, NULL }, "boost.alpha", 0 },
-        { { FT_BINARY, "auc", false, false, false, NULL }, "linear.C", 0 }, /* a free axis */
-        { { FT_BINARY, "auc", true, false, false, NULL }, "boost.grow", 2 },
+        { { FT_BINARY, "auc", false, false, false, NULL, false }, "boost.alpha", 0 },
+        { { FT_BINARY, "auc", false, false, false, NULL, false }, "linear.C", 0 }, /* a free axis */
+        { { FT_BINARY, "auc", true, false, false, NULL, false }, "boost.grow", 2 },
     };
 
     (void)state;
@@ -525,7 +525,7 @@ static void a_space_suits_task_metric_and_constraints(void **state)
 static void a_first_configuration_suits_the_table(void **state)
 {
     const struct family_shape shape = { .rows = 32000, .columns = 784, .encoded = 784 };
-    const struct space_for need = { FT_BINARY, "auc", false, false, false, &shape };
+    const struct space_for need = { FT_BINARY, "auc", false, false, false, &shape, false };
     struct study_space s;
     struct err err = { 0 };
     char *text = NULL;
@@ -569,7 +569,8 @@ static void choices_are_offered_where_the_table_has_such_columns(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct space_for need = { FT_BINARY, "auc", false, false, false, &cases[i].shape };
+        const struct space_for need = { FT_BINARY, "auc",           false, false,
+                                        false,     &cases[i].shape, false };
         struct study_space s;
 
         assert_int_equal(study_space_build(&s, NULL, &need, &err), 0);
@@ -596,7 +597,7 @@ static void the_preparation_is_searched_where_the_table_has_such_columns(void **
                                             .encoded = 8,
                                             .many_levels = cases[i].many,
                                             .few_levels = cases[i].few };
-        const struct space_for need = { FT_BINARY, "auc", false, false, false, &shape };
+        const struct space_for need = { FT_BINARY, "auc", false, false, false, &shape, false };
         struct study_space s;
 
         assert_int_equal(study_space_build(&s, NULL, &need, &err), 0);
@@ -607,7 +608,7 @@ static void the_preparation_is_searched_where_the_table_has_such_columns(void **
         mem_free(text);
         study_space_fini(&s);
     }
-    const struct space_for need = { FT_BINARY, "auc", false, false, false, NULL };
+    const struct space_for need = { FT_BINARY, "auc", false, false, false, NULL, false };
     json_t *list = json_pack("[{s:s, s:s}]", "family", "boost", "prep_levels", "plain");
     struct study_space s;
     assert_int_equal(study_space_build(&s, list, &need, &err), 0);
@@ -624,19 +625,19 @@ static void a_space_that_does_not_suit_is_one_error_with_its_path(void **state)
         struct space_for need;
         const char *spec, *where;
     } cases[] = {
-        { { FT_BINARY, "auc", false, false, false, NULL },
+        { { FT_BINARY, "auc", false, false, false, NULL, false },
           "[{'family':'boost','objective':'poisson'}]",
           "space[0].objective" },
-        { { FT_REGRESSION, "mae", false, false, false, NULL },
+        { { FT_REGRESSION, "mae", false, false, false, NULL, false },
           "[{'family':'boost','objective':{'choice':['huber','logistic']}}]",
           "space[0].objective.choice" },
-        { { FT_MULTICLASS, "auc", false, false, false, NULL },
+        { { FT_MULTICLASS, "auc", false, false, false, NULL, false },
           "[{'family':'boost','objective':'logistic'}]",
           "space[0].objective" },
-        { { FT_REGRESSION, "rmse", false, false, false, NULL },
+        { { FT_REGRESSION, "rmse", false, false, false, NULL, false },
           "[{'family':'boost','class_weight':'balanced'}]",
           "space[0].class_weight" },
-        { { FT_BINARY, "auc", true, false, false, NULL },
+        { { FT_BINARY, "auc", true, false, false, NULL, false },
           "[{'family':'boost'},{'family':'linear'}]",
           "space[1].family" },
     };
@@ -675,7 +676,7 @@ static void a_parameter_without_effect_is_not_searched(void **state)
         { "[{'family':'linear','penalty':'l1'}]", "linear.penalty", "family", 1 },
         { "[{'family':'mlp','optimizer':'lars','beta2':[0.5,0.9]}]", NULL, NULL, 0 },
     };
-    const struct space_for need = { FT_BINARY, "auc", false, true, false, NULL };
+    const struct space_for need = { FT_BINARY, "auc", false, true, false, NULL, false };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -713,7 +714,7 @@ static void a_choice_may_be_written_as_a_number_or_a_truth(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct space_for need = { FT_BINARY, "auc", false, false, false, NULL };
+        const struct space_for need = { FT_BINARY, "auc", false, false, false, NULL, false };
         char text[120], list_text[140];
         struct study_space s;
         struct config c;
