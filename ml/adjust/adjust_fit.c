@@ -112,7 +112,7 @@ static bool is_gain(const struct adjust_rows *r, const float *before, const floa
                    (adjust_row_loss(r, before + at, i) - adjust_row_loss(r, after + at, i) - mean);
         square += e * e;
     }
-    double part = adjust_unknown(all, r->n),
+    double part = adjust_unknown(all, r->n, r->every),
            with = (1 - part) * mean + part * unknown_gain(r, before, after, weight, all);
     mem_free(weight);
     return with > 0 && with > sqrt(square * n / (n - 1)) / all;

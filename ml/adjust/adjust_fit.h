@@ -19,9 +19,15 @@
 #include "ml/adjust/adjust.h"
 
 enum { ADJUST_PARTS = 5 };
-/* Of more rows x outputs than this a caller should pass every so-many-th row only: a handful of
- * numbers is learnt. */
-enum { ADJUST_VALUES = 1 << 16 };
+/* Of more rows x outputs than ADJUST_VALUES a caller should pass every so-many-th row only, but at least
+ * ADJUST_ROWS rows: a handful of numbers is learnt. */
+enum { ADJUST_VALUES = 1 << 16, ADJUST_ROWS = 1000 };
+static inline int64_t adjust_every(int64_t n, int outputs)
+{
+    int64_t most = MAX(ADJUST_VALUES / outputs, ADJUST_ROWS);
+
+    return MAX((n + most - 1) / most, 1);
+}
 
 struct adjust_rows {
     enum ml_task task;
@@ -29,6 +35,8 @@ struct adjust_rows {
     /* outputs: floats a row; classes: 0 for numbers */
     int outputs, classes;
     int64_t n;
+    /* The rows are every so-many-th of those that there are; 0 = all of them. */
+    int64_t every;
     const float *p;       /* [n][outputs] */
     const double *y;      /* [n] class index or value */
     const double *weight; /* [n], or NULL: all rows count 1 */

@@ -11,13 +11,13 @@ static inline double adjust_weight(const struct adjust_rows *r, int64_t i)
     return r->weight ? r->weight[i] : 1.0;
 }
 
-/* What one more row has of the weight of n rows and itself, which count `all` without it: it counts 1,
- * or what the others count in the mean where that is less. */
-static inline double adjust_unknown(double all, int64_t n)
+/* What one more row has of the weight of all rows and itself: it counts 1, or what the others count in
+ * the mean where that is less. n of the rows, one of `every`, count `some` together. */
+static inline double adjust_unknown(double some, int64_t n, int64_t every)
 {
-    double one = all < (double)n ? all / (double)n : 1;
+    double one = some < (double)n ? some / (double)n : 1;
 
-    return one / (all + one);
+    return one / (some * (double)MAX(every, 1) + one);
 }
 
 /* ---- each for all rows, and for the rows of all parts but one (-1 = all) ---- */

@@ -204,8 +204,8 @@ static bool is_enough(const struct adjust_rows *r, int without)
     return n >= LEAST_ROWS && differ;
 }
 
-/* Sets the part of the targets that stands for the unknown row. */
-static void taught_share(struct taught *t)
+/* Sets the part of the targets that stands for the unknown row; one of `every` rows teaches. */
+static void taught_share(struct taught *t, int64_t every)
 {
     double all = 0;
 
@@ -218,14 +218,14 @@ static void taught_share(struct taught *t)
     }
     for (int c = 0; c < t->k; c++)
         t->share[c] /= all;
-    t->unknown = adjust_unknown(all, t->n);
+    t->unknown = adjust_unknown(all, t->n, every);
 }
 
-/* Every so-many-th row beside the part: so many that their values are at most MOST_VALUES. The number
- * has no factor in common with that of the parts, which may come in turn. */
+/* Every so-many-th row beside the part: so many that their values are at most MOST_VALUES, or ADJUST_ROWS
+ * rows. The number has no factor in common with that of the parts, which may come in turn. */
 static void taught_take(struct taught *t, const struct adjust_rows *r, int without)
 {
-    int64_t every = r->n * r->outputs / MOST_VALUES + 1, most;
+    int64_t most = MAX(MOST_VALUES / r->outputs, ADJUST_ROWS), every = (r->n + most - 1) / most;
     double *weight = mem_array((size_t)r->n, sizeof *weight);
 
     every += every % ADJUST_PARTS == 0;
@@ -247,7 +247,7 @@ static void taught_take(struct taught *t, const struct adjust_rows *r, int witho
         t->weight[t->n] = weight[i];
         t->y[t->n++] = (int)r->y[i];
     }
-    taught_share(t);
+    taught_share(t, every * MAX(r->every, 1));
     mem_free(weight);
 }
 

@@ -101,11 +101,11 @@ static double gap_of_unknown(const struct held_sums *s, int64_t n, int classes)
     return log - s->expected / s->rows;
 }
 
-/* Sets the surprise by the gaps of single rows and the one that is unknown. */
+/* Sets the surprise by the gaps of single rows, each one of `every`, and the one that is unknown. */
 static void surprise_take(struct held *h, const double *gap, const double *weight,
-                          const struct held_sums *s, int classes)
+                          const struct held_sums *s, int classes, int64_t every)
 {
-    double sum = 0, square = 0;
+    double sum = 0, square = 0, n = (double)(h->n * every);
 
     if (!(s->rows > 0))
         return;
@@ -113,7 +113,7 @@ static void surprise_take(struct held *h, const double *gap, const double *weigh
         sum += weight[i] * gap[i];
     for (int64_t i = 0; i < h->n; i++)
         square += weight[i] * weight[i] * (gap[i] - sum / s->rows) * (gap[i] - sum / s->rows);
-    double n = (double)h->n, unknown = gap_of_unknown(s, h->n, classes);
+    double unknown = gap_of_unknown(s, h->n * every, classes);
     h->surprise = (sum / s->rows * n + unknown) / (n + 1);
     if (h->surprise > 0)
         h->surprise = fmax(h->surprise - sqrt(square) / s->rows, 0);
@@ -158,7 +158,7 @@ static int held_take(struct held *h, const struct adjust_rows *r, struct err *er
     }
     adjust_loss_weights(r, weight);
     held_rows(h, r, weight, gap, &s);
-    surprise_take(h, gap, weight, &s, r->classes);
+    surprise_take(h, gap, weight, &s, r->classes, MAX(r->every, 1));
     qsort(h->entropy, (size_t)h->n, sizeof *h->entropy, ascending);
 out:
     mem_free(s.log);

@@ -137,7 +137,7 @@ static int learn(const struct blending *b, const float *p, struct adjust *all, s
 {
     const struct predictions *f = b->first;
     size_t k = (size_t)f->outputs;
-    int64_t every = (f->held.n * f->outputs + ADJUST_VALUES - 1) / ADJUST_VALUES, n = 0;
+    int64_t every = adjust_every(f->held.n, f->outputs), n = 0;
 
     every += every % ADJUST_PARTS == 0; /* parts may come in turn */
     for (int64_t i = 0; i < f->held.n; i += every, n++) {
@@ -151,6 +151,7 @@ static int learn(const struct blending *b, const float *p, struct adjust *all, s
                                       .outputs = f->outputs,
                                       .classes = f->classes,
                                       .n = n,
+                                      .every = every,
                                       .p = b->p,
                                       .y = b->y,
                                       .weight = f->held.weight ? b->weight : NULL,

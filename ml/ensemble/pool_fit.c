@@ -1,13 +1,8 @@
-/* pool_fit.c - fits the weights of a pool by Newton's method (pool_fit.h).
- *
- * What counts of a row are its margins: for each model and each class that did not come the logarithm
- * of its probability less that of the class that came. With z = weights x margins the loss of the row is
- * log(1 + sum of exp(z)). */
+/* pool_fit.c - fits the weights of a pool by Newton's method (pool_fit.h) on margins (pool_margins.h). */
 #include "ml/ensemble/pool_fit.h"
 
 #include "base/base.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "ml/adjust/pool.h"
 #include "ml/math/fmath.h"
 
@@ -15,15 +10,14 @@
 #include <string.h>
 
 /* VALUES: margins that are looked at, which bounds memory and time: a step takes some nanoseconds for
- * each. FEW: as many tell which models are given up. LEAST_ROWS: of so many rows all are looked at,
- * however many their classes are. ROUNDS: steps at most; HALVES: how
- * often one that does not help is halved. */
+ * each. FEW: as many tell which models are given up. ROUNDS: steps at most; HALVES: how often one that
+ * does not help is halved. MOVES: how often the rest of many classes is taken anew. */
 enum {
     VALUES = 2000000,
     FEW = 500000,
-    LEAST_ROWS = 300,
     ROUNDS = 16,
     HALVES = 6,
+    MOVES = 1,
     MOST = POOL_MOST_MODELS
 };
 #define PENALTY 10.0
@@ -32,128 +26,24 @@ enum {
 /* a class with less of the probability adds next to nothing to the curvature */
 #define LEAST_SHARE 1e-4
 
-struct margins {
-    int n_models, others;
-    int64_t n;
-    /* [n][n_models][others] */
-    float *x;
-    /* [n] what a row counts, their mean is 1; NULL = all alike */
-    double *weight;
-    /* [others] */
-    double *z;
-};
-
 /* The loss near a point: slope downhill, and curvature. */
 struct bend {
     double loss, slope[MOST], curve[MOST][MOST];
 };
 
-/* ---- margins ---- */
-
-/* Those of one model: x[others]. */
-static void margins_of_row(const struct predictions *p, int64_t row, float *x)
-{
-    const float *q = p->held.p + row * p->outputs;
-    int came = (int)p->held.y[row];
-
-    if (p->outputs == 1) {
-        double odds = pool_log((double)q[0]) - pool_log(1 - (double)q[0]);
-        x[0] = (float)(came ? -odds : odds);
-        return;
-    }
-    double base = pool_log((double)q[came]);
-    for (int c = 0; c < p->outputs; c++) {
-        if (c != came)
-            *x++ = (float)(pool_log((double)q[c]) - base);
-    }
-}
-
-/* By the metric: log loss by class weights counts all classes alike. */
-static void rows_weigh(struct margins *m, const struct predictions *p, const int64_t *rows)
-{
-    double *size = mem_zalloc((size_t)MAX(p->classes, 2) * sizeof *size), all = 0;
-
-    for (int64_t i = 0; i < m->n; i++) {
-        m->weight[i] = p->held.weight ? p->held.weight[rows[i]] : 1;
-        size[(int)p->held.y[rows[i]]] += m->weight[i];
-    }
-    for (int64_t i = 0; i < m->n; i++) {
-        if (p->metric == METRIC_BALANCED_LOGLOSS)
-            m->weight[i] /= size[(int)p->held.y[rows[i]]];
-        all += m->weight[i];
-    }
-    for (int64_t i = 0; i < m->n; i++)
-        m->weight[i] *= (double)m->n / all;
-    mem_free(size);
-}
-
-static void margins_fini(struct margins *m)
-{
-    mem_try_free(m->x);
-    mem_try_free(m->weight);
-    mem_free(m->z);
-    *m = (struct margins){ 0 };
-}
-
-/* Which rows are looked at; returns their number. */
-static int64_t rows_draw(const struct pool_fit *f, int64_t most, int64_t *rows)
-{
-    const struct predictions *p = f->models[0];
-    int64_t all = 0, n = 0;
-    struct rng rng;
-
-    for (int64_t i = 0; i < p->held.n; i++)
-        all += !f->use || f->use[i];
-    rng_init(&rng, f->seed, 2);
-    for (int64_t i = 0; i < p->held.n; i++) {
-        if (f->use && !f->use[i])
-            continue;
-        if (all <= most || rng_unit(&rng) < (double)most / (double)all)
-            rows[n++] = i;
-    }
-    return n;
-}
-
-/* At most so many margins, of the models which[0..n). */
-static int margins_init(struct margins *m, const struct pool_fit *f, const int *which, int n,
-                        int most, struct err *err)
-{
-    const struct predictions *p = f->models[0];
-    int64_t *rows = mem_try_alloc((size_t)(p->held.n + 1) * sizeof *rows);
-    bool weighs = p->held.weight || p->metric == METRIC_BALANCED_LOGLOSS;
-    int others = p->outputs == 1 ? 1 : p->outputs - 1;
-
-    *m = (struct margins){ .n_models = n, .others = others };
-    if (rows) {
-        m->n = rows_draw(f, MAX(most / (others * n), LEAST_ROWS), rows);
-        m->x = mem_try_alloc((size_t)(m->n * others * n + 1) * sizeof *m->x);
-        m->weight = weighs ? mem_try_alloc((size_t)(m->n + 1) * sizeof *m->weight) : NULL;
-    }
-    if (!rows || !m->x || (weighs && !m->weight)) {
-        mem_try_free(rows);
-        return err_set(err, ERR_NOMEM, "no memory to combine %d models", n);
-    }
-    m->z = mem_array((size_t)others, sizeof *m->z);
-    for (int64_t i = 0; i < m->n; i++) {
-        for (int k = 0; k < n; k++)
-            margins_of_row(f->models[which[k]], rows[i], m->x + (i * n + k) * others);
-    }
-    if (weighs)
-        rows_weigh(m, p, rows);
-    mem_try_free(rows);
-    return 0;
-}
-
 /* ---- the loss ---- */
 
 /* Fills m->z with the shares of the classes that did not come; returns the loss of the row. */
-static double row_shares(struct margins *m, const float *x, const double *weight)
+static double row_shares(struct margins *m, int64_t row, const double *weight)
 {
+    const float *x = m->x + row * m->others * m->n_models;
     double *restrict z = m->z, top = 0, sum;
     int others = m->others;
 
     for (int k = 0; k < others; k++)
         z[k] = 0;
+    if (m->shift)
+        z[others - 1] = m->shift[row];
     for (int a = 0; a < m->n_models; a++, x += others) {
         for (int k = 0; k < others; k++)
             z[k] += weight[a] * (double)x[k];
@@ -170,12 +60,12 @@ static double row_shares(struct margins *m, const float *x, const double *weight
     return top + fm_log_d(sum);
 }
 
-static double penalty(const double *weight, int n)
+static double penalty(const struct margins *m, const double *weight)
 {
     double sum = 0;
 
-    for (int a = 0; a < n; a++)
-        sum += (weight[a] - 1.0 / n) * (weight[a] - 1.0 / n);
+    for (int a = 0; a < m->n_models; a++)
+        sum += (weight[a] - m->prior[a]) * (weight[a] - m->prior[a]);
     return PENALTY / 2 * sum;
 }
 
@@ -210,15 +100,15 @@ static void bend_at(struct margins *m, const double *weight, struct bend *b)
     int n = m->n_models;
 
     memset(b, 0, sizeof *b);
-    b->loss = penalty(weight, n);
+    b->loss = penalty(m, weight);
     for (int a = 0; a < n; a++) {
-        b->slope[a] = -PENALTY * (weight[a] - 1.0 / n);
+        b->slope[a] = -PENALTY * (weight[a] - m->prior[a]);
         b->curve[a][a] = PENALTY;
     }
     for (int64_t i = 0; i < m->n; i++) {
         const float *x = m->x + i * m->others * n;
         double by = m->weight ? m->weight[i] : 1;
-        b->loss += by * row_shares(m, x, weight);
+        b->loss += by * row_shares(m, i, weight);
         row_bend(m, x, by, b);
     }
     for (int a = 0; a < n; a++) {
@@ -283,6 +173,17 @@ static void solve(struct margins *m, double *weight, struct bend *b, struct bend
     invert(b->curve, n);
 }
 
+/* The weights of the least loss. Fills b as solve does. */
+static void solve_all(struct margins *m, double *weight, struct bend *b, struct bend *next)
+{
+    memcpy(weight, m->prior, (size_t)m->n_models * sizeof *weight);
+    solve(m, weight, b, next);
+    for (int k = 0; k < MOVES && m->shift; k++) {
+        margins_move(m, weight);
+        solve(m, weight, b, next);
+    }
+}
+
 /* Gives up models until `most` are left. which: their places, of which *n stay. */
 static void give_up(struct bend *b, double *weight, int *which, int *n, int most)
 {
@@ -322,14 +223,12 @@ int pool_fit(const struct pool_fit *f, double *weight, struct err *err)
 
     CHECK(f->n_models >= 1 && f->most >= 1 && f->models[0]->task != ML_REGRESSION);
     memset(weight, 0, (size_t)f->n_models * sizeof *weight);
-    for (int a = 0; a < n; a++) {
+    for (int a = 0; a < n; a++)
         which[a] = a;
-        w[a] = 1.0 / n;
-    }
     if (n > f->most) {
         rc = margins_init(&m, f, which, n, FEW, err);
         if (rc == 0) {
-            solve(&m, w, &b[0], &b[1]);
+            solve_all(&m, w, &b[0], &b[1]);
             give_up(&b[0], w, which, &n, f->most);
         }
         margins_fini(&m);
@@ -337,7 +236,7 @@ int pool_fit(const struct pool_fit *f, double *weight, struct err *err)
     if (rc == 0)
         rc = margins_init(&m, f, which, n, VALUES, err);
     if (rc == 0) {
-        solve(&m, w, &b[0], &b[1]);
+        solve_all(&m, w, &b[0], &b[1]);
         for (int a = 0; a < n; a++)
             weight[which[a]] = w[a];
     }

@@ -44,11 +44,11 @@ static int learn(const struct fit_trial *t, const struct fit_run *r, struct fit_
                  struct err *err)
 {
     struct fit_sample s = { 0 };
-    int64_t values = 0;
+    int64_t rows = 0;
 
     for (int f = 0; f < a->folds; f++)
-        values += t->rows[f].n_held * t->d->n_outputs;
-    a->every = (values + ADJUST_VALUES - 1) / ADJUST_VALUES;
+        rows += t->rows[f].n_held;
+    a->every = adjust_every(rows, t->d->n_outputs);
     int rc = fit_sample_take(&s, t, r, a->folds, a->every, err);
     if (rc == 0)
         rc = adjust_fit(&s.rows, &a->all, a->part, err);

@@ -52,6 +52,7 @@ int fit_sample_take(struct fit_sample *s, const struct fit_trial *t, const struc
                                     .outputs = k,
                                     .classes = t->d->n_classes,
                                     .n = n,
+                                    .every = every,
                                     .p = s->p,
                                     .y = s->y,
                                     .weight = s->weight,

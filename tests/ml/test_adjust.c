@@ -148,6 +148,23 @@ static void rows_without_an_error_make_no_sure_model(void **state)
     }
 }
 
+/* One in ten of ten times as many rows says as much of the unknown one as all of them do. */
+static void an_unknown_row_is_one_of_all_rows_and_not_of_a_sample(void **state)
+{
+    float sure[2];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct adjust_rows rows = right_rows(k ? 1000 : 100, 1);
+        rows.every = k ? 0 : 10;
+        struct adjust a = fitted(&rows, NULL);
+        sure[k] = (float)sigmoid(9);
+        adjust_probabilities(&a, &sure[k], 1);
+        adjust_fini(&a);
+    }
+    assert_true(fabs(odds((double)sure[0]) - odds((double)sure[1])) < 0.3);
+}
+
 /* The same of three classes, by the power. */
 static void classes_without_an_error_make_no_sure_model(void **state)
 {
@@ -687,6 +704,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_classes_get_their_line_back),
         cmocka_unit_test(rows_without_an_error_make_no_sure_model),
+        cmocka_unit_test(an_unknown_row_is_one_of_all_rows_and_not_of_a_sample),
         cmocka_unit_test(classes_without_an_error_make_no_sure_model),
         cmocka_unit_test(weights_count_as_rows),
         cmocka_unit_test(classes_drawn_to_their_shares_are_drawn_back),

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { ROWS = 6000, FOLDS = 5 };
+enum { ROWS = 6000, FOLDS = 5, MOST_CLASSES = 150 };
 
 static void sums_of_logs_become_probabilities(void **state)
 {
@@ -48,22 +48,23 @@ static struct predictions blank(int classes)
 }
 
 /* Scores of n models, [n][classes], as probabilities. Classes come by the pool of the models with the
- * true weights. */
+ * true weights. Of many classes a few have nearly all of a row. */
 static void planted(struct predictions *all, int n, int classes, const double *truth)
 {
+    double spread = classes > 8 ? 3 : 1.2;
     struct rng rng;
 
     rng_init(&rng, 4, 0);
     for (int m = 0; m < n; m++)
         all[m] = blank(classes);
     for (int64_t i = 0; i < ROWS; i++) {
-        double sum[8] = { 0 }, draw = rng_unit(&rng);
-        float p[8];
+        double sum[MOST_CLASSES] = { 0 }, draw = rng_unit(&rng);
+        float p[MOST_CLASSES];
         int k = all[0].outputs, y = 0;
         for (int m = 0; m < n; m++) {
-            double logs[8];
+            double logs[MOST_CLASSES];
             for (int c = 0; c < k; c++)
-                logs[c] = 1.2 * rng_normal(&rng);
+                logs[c] = spread * rng_normal(&rng);
             pool_end(logs, k, 1, all[m].held.p + i * k);
             pool_add(truth[m], all[m].held.p + i * k, k, 1, sum);
         }
@@ -115,15 +116,13 @@ static void planted_weights_are_found(void **state)
     }
 }
 
-/* The loss with the penalty, by its definition. */
-static double loss_of(const struct predictions *all, int n, const double *weight)
+/* The log loss by its definition. */
+static double sum_of(const struct predictions *all, int n, const double *weight)
 {
     double loss = 0;
 
-    for (int m = 0; m < n; m++)
-        loss += 5 * (weight[m] - 1.0 / n) * (weight[m] - 1.0 / n);
     for (int64_t i = 0; i < ROWS; i++) {
-        double sum[8] = { 0 }, q = 0;
+        double sum[MOST_CLASSES] = { 0 }, q = 0;
         int k = all[0].outputs, y = (int)all[0].held.y[i];
         for (int m = 0; m < n; m++)
             pool_add(weight[m], all[m].held.p + i * k, k, 1, sum);
@@ -134,6 +133,67 @@ static double loss_of(const struct predictions *all, int n, const double *weight
         loss += log(q);
     }
     return loss;
+}
+
+/* The same with the penalty, which draws to weights in proportion to 1 / (loss alone)^2. */
+static double loss_of(const struct predictions *all, int n, const double *weight)
+{
+    double prior[8], sum = 0, loss = sum_of(all, n, weight);
+
+    for (int m = 0; m < n; m++) {
+        double alone[8] = { 0 };
+        alone[m] = 1;
+        prior[m] = pow((sum_of(all, n, alone) + 1) / (ROWS + 1), -2);
+        sum += prior[m];
+    }
+    for (int m = 0; m < n; m++)
+        loss += 5 * (weight[m] - prior[m] / sum) * (weight[m] - prior[m] / sum);
+    return loss;
+}
+
+/* Of many classes most of a row are looked at as one, and so most rows can be: the weights are as near to the truth as of
+ * few classes, and the loss is nearly the least. */
+static void many_classes_are_weighed_by_most_rows(void **state)
+{
+    static const double truth[] = { 0.9, -0.3, 0.4, 0.2, 0.1, 0, 0, 0.3 };
+    enum { N = ARRAY_LEN(truth) };
+    struct predictions all[N];
+    double weight[N];
+
+    (void)state;
+    planted(all, N, MOST_CLASSES, truth);
+    fit(all, N, N, weight);
+    for (int m = 0; m < N; m++) {
+        if (!(fabs(weight[m] - truth[m]) < 0.04))
+            fail_msg("model %d: %g for %g", m, weight[m], truth[m]);
+    }
+    assert_true(sum_of(all, N, weight) < 1.005 * sum_of(all, N, truth));
+    all_free(all, N);
+}
+
+/* A model that is nearly always wrong has next to no weight where few rows say anything: the others are right of nearly
+ * all. */
+static void few_rows_with_a_loss_draw_no_bad_model_up(void **state)
+{
+    struct predictions all[3];
+    double weight[3];
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 8, 0);
+    for (int m = 0; m < 3; m++) {
+        all[m] = predictions_blank(ML_MULTICLASS, METRIC_LOGLOSS, 3, 300, FOLDS);
+        for (int64_t i = 0; i < 300; i++) {
+            int y = (int)(i % 3);
+            float right = m == 2 ? 0.2F + 0.2F * (float)rng_unit(&rng) : 0.99F;
+            all[m].held.y[i] = y;
+            for (int c = 0; c < 3; c++)
+                all[m].held.p[i * 3 + c] = c == y ? right : (1 - right) / 2;
+        }
+    }
+    fit(all, 3, 3, weight);
+    assert_true(weight[0] > 0.4 && weight[1] > 0.4 && fabs(weight[2]) < 0.1);
+    all_free(all, 3);
 }
 
 static void the_weights_have_the_least_loss(void **state)
@@ -231,6 +291,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_logs_become_probabilities),
         cmocka_unit_test(planted_weights_are_found),
+        cmocka_unit_test(many_classes_are_weighed_by_most_rows),
+        cmocka_unit_test(few_rows_with_a_loss_draw_no_bad_model_up),
         cmocka_unit_test(the_weights_have_the_least_loss),
         cmocka_unit_test(models_that_say_nothing_are_given_up),
         cmocka_unit_test(rows_count_as_their_weights_say),
