@@ -72,6 +72,8 @@ double linear_path_alpha(int step);
 int linear_path_steps(const double *params);
 /* Returns the share of L1 in the penalty: 0 = L2 alone. */
 double linear_l1_ratio(const double *params);
+/* Whether columns that L1 left are fitted once more. */
+bool linear_is_relaxed(const double *params);
 /* A growing tree keeps the histograms of nodes with at least BOOST_POOL_ROWS rows, in at most
  * BOOST_POOL_BYTES bytes. For smaller nodes it is cheaper to add up the rows of both children, for
  * as many columns at a time as fit the cache, than to subtract a histogram that has left the

@@ -119,6 +119,7 @@ static int linear_open(struct ml_data *d, struct lane *lane, struct err *err)
     l->x = ml_data_dense(d, lane->fold, err);
     l->spread = 1;
     l->l1_ratio = linear_l1_ratio(lane->params);
+    l->is_relaxed = linear_is_relaxed(lane->params);
     if (!l->x || fold_rows_init(&l->r, d, lane->fold, lane->share, err) < 0)
         goto fail;
     l->cols = l->x->cols;
@@ -191,7 +192,7 @@ static int l1_step(struct linear_lane *l, int step, const struct ml_stop *stop, 
     const double *from = step ? l->path[step - 1] : NULL;
 
     if (!l->l1) {
-        l->l1 = l1_new(l, l->l1_ratio, err);
+        l->l1 = l1_new(l, l->l1_ratio, l->is_relaxed, err);
         if (!l->l1)
             return -1;
         l->l1->is_full = step > 1 && l1_is_end(l->l1, l->path[step - 2], from);

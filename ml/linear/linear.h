@@ -88,6 +88,7 @@ struct linear_lane {
     struct lbfgs opt;
     /* the share of L1 in the penalty, and the fit with it; 0 and NULL = L2 alone */
     double l1_ratio;
+    bool is_relaxed;
     struct l1_fit *l1;
     /* at most one lane of a trial owns the sums by fold; the others use those */
     struct gram_set *grams;

@@ -17,6 +17,10 @@
  * iteration. Several classes are moved at once: with the exact curvature while they use few columns,
  * else with a bound that is diagonal between classes.
  *
+ * A relaxed point is the mean of that minimum and of the one over the same weights with next to no
+ * penalty (Meinshausen, Relaxed lasso, 2007; Hastie, Tibshirani and Tibshirani, Best subset, forward
+ * stepwise or lasso?, 2020), because an L1 penalty that leaves out what says nothing shrinks the rest.
+ *
  * A point depends on the solution before it and on nothing else, so that a loaded lane goes on with
  * equal bits.
  *
@@ -83,6 +87,10 @@ struct l1_fit {
     bool is_stale;
     /* w, g and loss are those of the last point's solution, or of what came of it since */
     bool has_point;
+    /* The points are relaxed. While one is, is_relaxing is set, ratio and lambda are those of the second
+     * fit, path_ratio is that of the path; lasso: [cols + 1][lanes] the weights of the first. */
+    bool relaxes, is_relaxing;
+    double path_ratio, *lasso;
     /* The sets have no more room: the path ends here, and later points equal this one. */
     bool is_full;
     /* the pass in progress: its next row; and which part of the curvature it adds up */
@@ -105,7 +113,7 @@ struct l1_fit {
     int64_t bytes;
 };
 
-struct l1_fit *l1_new(struct linear_lane *l, double ratio, struct err *err);
+struct l1_fit *l1_new(struct linear_lane *l, double ratio, bool relaxes, struct err *err);
 void l1_free(struct l1_fit *f);
 /* Whether the path has ended at w, the point after `from`: they are equal. */
 bool l1_is_end(const struct l1_fit *f, const double *from, const double *w);
@@ -127,7 +135,8 @@ int l1_take_gram(struct l1_fit *f, struct linear_lane *l, struct err *err);
 /* The share of the objective that a point may be away from the best. */
 double l1_tolerance(const struct l1_fit *f);
 /* Makes the sets: of the weights whose gradient is at least `least`, and of those that are not 0
- * (fresh) or that are in already. 1 = done, 0 = these are too many, -1 = no memory. */
+ * (fresh) or that are in already. While a point is relaxed: of those that are not 0 alone. 1 = done,
+ * 0 = these are too many, -1 = no memory. */
 int l1_sets_take(struct l1_fit *f, double least, bool fresh, struct err *err);
 /* All losses but the squared one have another curvature at each point. */
 void l1_curve_forget(struct l1_fit *f);

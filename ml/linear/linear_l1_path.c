@@ -16,10 +16,17 @@ enum {
      * at most */
     MAX_ITERATIONS = 100,
     MAX_LOOSE = 40,
-    MAX_HALVES = 20
+    MAX_HALVES = 20,
+    /* a relaxed point has so many rows for each weight of a class, or it is left as it is */
+    RELAX_ROWS = 4
 };
 /* The least share of a class, from which its intercept starts. */
 #define LEAST_SHARE 1e-6
+/* A relaxed point: the L2 penalty of its second fit, in units of the targets' spread; the slope, as a share
+ * of top, at which that fit is good enough; what the second weights have of the mean. */
+#define RELAX_L2    0.1
+#define RELAX_SLOPE 1e-4
+#define RELAX_SHARE 0.5
 
 static int64_t weights_of(const struct l1_fit *f)
 {
@@ -34,6 +41,7 @@ void l1_free(struct l1_fit *f)
         return;
     l1_sets_free(f);
     newton_fini(&f->newton);
+    mem_try_free(f->lasso);
     mem_try_free(f->is_in);
     mem_try_free(f->root);
     mem_try_free(f->block);
@@ -47,7 +55,7 @@ void l1_free(struct l1_fit *f)
     mem_free(f);
 }
 
-struct l1_fit *l1_new(struct linear_lane *l, double ratio, struct err *err)
+struct l1_fit *l1_new(struct linear_lane *l, double ratio, bool relaxes, struct err *err)
 {
     struct l1_fit *f = mem_zalloc(sizeof *f);
     size_t n = (size_t)linear_weights(l), rows = (size_t)l->r.n_train * (size_t)l->outputs;
@@ -57,7 +65,8 @@ struct l1_fit *l1_new(struct linear_lane *l, double ratio, struct err *err)
     f->cols = l->cols;
     f->outputs = l->outputs;
     f->lanes = l->lanes;
-    f->ratio = ratio;
+    f->ratio = f->path_ratio = ratio;
+    f->relaxes = relaxes;
     f->spread = 1;
     f->n = l->n;
     f->top = (double)NAN;
@@ -66,11 +75,16 @@ struct l1_fit *l1_new(struct linear_lane *l, double ratio, struct err *err)
         *own[i] = mem_try_zalloc(n * sizeof **own);
         ok = ok && *own[i];
     }
+    if (relaxes) {
+        f->lasso = mem_try_zalloc(n * sizeof *f->lasso);
+        ok = ok && f->lasso;
+        f->bytes += (int64_t)(n * sizeof *f->lasso);
+    }
     f->is_in = mem_try_zalloc(n);
     f->root = mem_try_alloc((size_t)(GLM_TILE * f->outputs) * sizeof *f->root);
     ok = ok && f->is_in && f->root;
-    f->bytes = (int64_t)(sizeof *f + n * (4 * sizeof(double) + 1)) +
-               (int64_t)GLM_TILE * f->outputs * (int64_t)sizeof *f->root;
+    f->bytes += (int64_t)(sizeof *f + n * (4 * sizeof(double) + 1)) +
+                (int64_t)GLM_TILE * f->outputs * (int64_t)sizeof *f->root;
     if (l->task != ML_REGRESSION) {
         f->p = mem_try_alloc(rows * sizeof *f->p);
         ok = ok && f->p;
@@ -282,6 +296,7 @@ static int step_find(struct l1_fit *f, double off, struct err *err)
     int rc = 0;
 
     m.slack = fmax(0.3 * l1_tolerance(f) * m.l1, f->p ? 0.02 * off : 0);
+    m.slack = fmax(m.slack, f->is_relaxing ? RELAX_SLOPE / 2 * f->top : 0);
     for (int k = 0; k < f->n_sets && rc == 0; k++) {
         struct l1_set *s = &f->set[k];
         double *at = mem_array((size_t)s->n * 2, sizeof *at);
@@ -404,10 +419,12 @@ static int iterate(struct l1_fit *f, const struct linear_lane *l, const struct m
         if (rc == 0)
             continue;
         double objective = f->loss + penalty(f, f->w), off = gap(f);
-        if (off <= l1_tolerance(f) * objective ||
-            ++f->iteration >= (f->n_sets > 1 ? MAX_LOOSE : MAX_ITERATIONS))
+        bool is_good = f->is_relaxing ? worst_slope(f) <= RELAX_SLOPE * f->top
+                                      : off <= l1_tolerance(f) * objective;
+        if (is_good || ++f->iteration >= (f->n_sets > 1 ? MAX_LOOSE : MAX_ITERATIONS))
             return 1;
-        rc = l1_sets_take(f, f->lambda * f->ratio * (1 + l1_tolerance(f) / 4), false, err);
+        if (!f->is_relaxing)
+            rc = l1_sets_take(f, f->lambda * f->ratio * (1 + l1_tolerance(f) / 4), false, err);
         if (rc <= 0)
             return rc < 0 ? -1 : 2;
         double left = off / objective;
@@ -422,11 +439,57 @@ static int iterate(struct l1_fit *f, const struct linear_lane *l, const struct m
     }
 }
 
+/* ---- relaxed points ---- */
+
+/* Begins the second fit of a point, of the weights that are not 0. False: there are none, or so many
+ * that a fit without a penalty knows the rows by heart, or classes of so many that each has its own set. */
+static bool relax_begin(struct l1_fit *f, struct err *err)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < (int64_t)f->cols * f->lanes; i++)
+        n += f->w[i] != 0;
+    if (n == 0 || (double)n * RELAX_ROWS > f->n * f->outputs)
+        return false;
+    memcpy(f->lasso, f->w, (size_t)weights_of(f) * sizeof *f->w);
+    f->is_relaxing = true;
+    f->ratio = 0;
+    f->lambda = RELAX_L2 * f->spread;
+    f->iteration = f->halves = 0;
+    f->left = 1;
+    f->is_stale = false;
+    if (l1_sets_take(f, INFINITY, true, err) == 1 && f->n_sets == 1) {
+        l1_curve_forget(f);
+        f->phase = L1_CURVE;
+        return true;
+    }
+    f->is_relaxing = false;
+    f->ratio = f->path_ratio;
+    return false;
+}
+
+/* Goes on with it. The next point starts from the mean, as it does in a lane that was loaded. */
+static int relax_go(struct l1_fit *f, const struct linear_lane *l, const double *from, double *w,
+                    const struct ml_stop *stop, struct err *err)
+{
+    int rc = iterate(f, l, stop, err);
+
+    if (rc <= 0)
+        return rc;
+    f->is_relaxing = false;
+    f->ratio = f->path_ratio;
+    for (int64_t i = 0; i < weights_of(f); i++)
+        f->lasso[i] += RELAX_SHARE * (f->w[i] - f->lasso[i]);
+    return point_end(f, f->lasso, from, w);
+}
+
 int l1_point(struct l1_fit *f, struct linear_lane *l, double share, double share_before,
              const double *from, double *w, const struct ml_stop *stop, struct err *err)
 {
     int rc = 1;
 
+    if (f->is_relaxing)
+        return relax_go(f, l, from, w, stop, err);
     if (isnan(f->top)) {
         if (!top_find(f, l, stop))
             return 0;
@@ -446,6 +509,8 @@ int l1_point(struct l1_fit *f, struct linear_lane *l, double share, double share
     if (rc <= 0)
         return rc;
     /* after a step that was given up f->p is that of another point */
-    f->has_point = rc == 1;
+    f->has_point = rc == 1 && !f->relaxes;
+    if (rc == 1 && f->relaxes && relax_begin(f, err))
+        return relax_go(f, l, from, w, stop, err);
     return point_end(f, rc == 2 ? from : f->w, from, w);
 }

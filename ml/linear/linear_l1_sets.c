@@ -175,7 +175,7 @@ static int64_t weights_take(struct l1_fit *f, double least, bool fresh)
         f->is_in[i] = enters || (fresh ? f->w[i] != 0 : f->is_in[i]);
         n += f->is_in[i];
     }
-    if (!f->gram || n < f->cols / MANY)
+    if (!f->gram || f->is_relaxing || n < f->cols / MANY)
         return n;
     memset(f->is_in, 1, (size_t)f->cols);
     return f->cols + 1;
@@ -192,7 +192,7 @@ int l1_sets_take(struct l1_fit *f, double least, bool fresh, struct err *err)
     n = weights_take(f, least, fresh);
     if (!fresh && n == was)
         return 1;
-    if (f->outputs > 1 && n > MOST_JOINT)
+    if (f->outputs > 1 && n > MOST_JOINT && !f->is_relaxing)
         (void)weights_take(f, f->lambda * f->ratio * (1 + l1_tolerance(f) / 4), true);
     return sets_make(f, err);
 }
