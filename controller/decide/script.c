@@ -1,9 +1,10 @@
 /* script.c - makes the script and takes items from it (script.h).
  *
  * The items that were taken stand first, in the order in which they were taken; search.script_pos
- * is their number. Everything but the portfolios is taken in the order of the list. Portfolios,
- * which begin at search.script_free, may be taken in another order in a live study: an item is then
- * moved to the end of those taken, so that a replay, which takes by hash, leaves the same list. */
+ * is their number. First trials are taken in the order of the list, but for those of a dear lead and
+ * what is dearer. These and the portfolios, which begin at search.script_free, may be taken in another
+ * order in a live study: an item is then moved to the end of those taken, so that a replay, which takes
+ * by hash, leaves the same list. */
 #include "controller/decide/script.h"
 
 #include "base/jsonx.h"
@@ -22,6 +23,7 @@ enum {
     SCRIPT_MAX = 20000,
     /* A first trial may take so many times the time of a fold that is aimed at. */
     OVER_FOLD = 2,
+    DEAR_TURN = 3,
     TURNS = 5,
     /* A first trial that costs more than SLOW_US by its formula, or a SLOW_SHARE-th of the time, is
      * preceded by a quick one of at most QUICK_US, or a QUICK_SHARE-th of the time. */
@@ -98,7 +100,8 @@ static bool runs_to_top(const struct study *st, const struct config *c)
  * where the table has images, they are the strongest. Where one fold of the lead would take more
  * than its share of the time, as with some hundred classes, it is cut before it has shown what it
  * can do; those whose first trial is cheaper go before it then, so that the time is enough for them
- * in any case. */
+ * in any case. From DEAR_TURN on a live study takes what share.h says: the lead when the others have
+ * had their early trials. */
 static int turn_of(const struct study *st, const struct config *c)
 {
     const struct config *lead = budget_yardstick(st);
@@ -151,11 +154,12 @@ static void add_quick(struct script *s, const struct study *st, int family)
     script_add(s, &c, SRC_FIRST);
 }
 
-static void add_firsts(struct script *s, const struct study *st)
+/* Those of the turns from `from` on, before `to`. */
+static void add_firsts(struct script *s, const struct study *st, int from, int to)
 {
-    bool is_first = true;
+    bool is_first = from == 0;
 
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = from; turn < to; turn++) {
         for (int i = 0; i < st->space.n_families; i++) {
             const struct config *c = &st->space.first[i];
 
@@ -220,12 +224,14 @@ int script_make(struct study *st, struct err *err)
         goto out;
     /* What a user's program does best with is unknown, so nothing comes before the sampler. */
     if (!st->space.own)
-        add_firsts(&s, st);
+        add_firsts(&s, st, 0, DEAR_TURN);
     for (int i = 0; warm_first(st, i, &base); i++) {
         if (base.family->tasks & st->problem.task)
             script_add(&s, &base, SRC_SCRIPT);
     }
     st->search->script_free = s.n;
+    if (!st->space.own)
+        add_firsts(&s, st, DEAR_TURN, TURNS);
     add_portfolios(&s, st);
     rc = 0;
 out:

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/problem/ladder.h"
 #include "controller/state/honest.h"
 #include "controller/state/runner.h"
 
@@ -133,8 +134,8 @@ static int64_t left_us(const struct study *st)
 
 /* ---- judging ---- */
 
-/* Until a trial of the family has ended, what its first one costs on its way by the formula. Without that
- * it counted as nothing while it ran: a second network was begun on covertype, and the first one went past
+/* Until a trial of the family has ended, what its first one costs by the formula, on its way where it has
+ * begun. Without that it counted as nothing while it ran: a second network was begun on covertype, and the first one went past
  * its lowest rung, where one epoch took a fifth of 60 s. */
 static double cost_of(const struct study *st, const struct share_family *f, int family)
 {
@@ -142,11 +143,11 @@ static double cost_of(const struct study *st, const struct share_family *f, int 
 
     if (ended > 0)
         return (double)f->spent_us / ended;
-    for (int i = 0; i < st->space.n_families && f->open_to > 0; i++) {
+    for (int i = 0; i < st->space.n_families; i++) {
         const struct config *c = &st->space.first[i];
+        int to = f->open_to > 0 ? f->open_to : ladder_levels(&st->problem, c->family);
         if (c->family == st->families[family])
-            return (double)family_level_cost(c->family, &st->problem.shape, c->params, 0,
-                                             f->open_to);
+            return (double)family_level_cost(c->family, &st->problem.shape, c->params, 0, to);
     }
     return 0;
 }
