@@ -56,7 +56,14 @@ static void rows_weigh(struct margins *m, const struct predictions *p)
 
 /* ---- margins ---- */
 
-/* Those of one model: x[others]. */
+/* As pool_log, but of floats and many at once. */
+static void logs_take(const float *restrict q, int n, float *restrict log)
+{
+    for (int c = 0; c < n; c++)
+        log[c] = fm_log(q[c] < (float)POOL_LEAST_P ? (float)POOL_LEAST_P : q[c]);
+}
+
+/* Those of one model, of at most POOL_WIDE classes: x[others]. */
 static void margins_of_row(const struct predictions *p, int64_t row, float *x)
 {
     const float *q = p->held.p + row * p->outputs;
@@ -67,10 +74,11 @@ static void margins_of_row(const struct predictions *p, int64_t row, float *x)
         x[0] = (float)(came ? -odds : odds);
         return;
     }
-    double base = pool_log((double)q[came]);
+    float log[POOL_WIDE];
+    logs_take(q, p->outputs, log);
     for (int c = 0; c < p->outputs; c++) {
         if (c != came)
-            *x++ = (float)(pool_log((double)q[c]) - base);
+            *x++ = log[c] - log[came];
     }
 }
 
@@ -91,8 +99,7 @@ static void wide_take(struct wide *w, const struct margins *m, int64_t row, cons
     for (int a = 0; a < m->n_models; a++) {
         const float *q = m->f->models[m->which[a]]->held.p + row * k;
         float *log = w->log + a * k, by = (float)weight[a];
-        for (int c = 0; c < k; c++)
-            log[c] = fm_log(q[c] < (float)POOL_LEAST_P ? (float)POOL_LEAST_P : q[c]);
+        logs_take(q, k, log);
         float base = log[w->came];
         for (int c = 0; c < k; c++) {
             log[c] -= base;
@@ -200,9 +207,9 @@ int margins_init(struct margins *m, const struct pool_fit *f, const int *which, 
                  struct err *err)
 {
     const struct predictions *p = f->models[0];
-    int others = MIN(MAX(p->outputs - 1, 1), POOL_KEPT + 1);
+    bool is_wide = p->outputs > POOL_WIDE;
+    int others = is_wide ? POOL_KEPT + 1 : MAX(p->outputs - 1, 1);
     bool weighs = p->held.weight || p->metric == METRIC_BALANCED_LOGLOSS;
-    bool is_wide = p->outputs - 1 > others;
     int64_t rows =
         is_wide ? MIN(most / (others * n), READS / ((int64_t)p->outputs * n)) : most / (others * n);
 

@@ -4,7 +4,7 @@
  * probability less that of the class that came. With z = weights x margins the loss of the row is
  * log(1 + sum of exp(z)).
  *
- * Of more than POOL_KEPT + 1 such classes the POOL_KEPT of the largest z at some weights have margins,
+ * Of more than POOL_WIDE classes the POOL_KEPT of the largest z at some weights have margins,
  * and the rest have one together: log(sum of exp(z)) over them, as a linear function of the weights
  * that has its value and its slope at those weights. So the loss and its slope are exact there. Of 200
  * classes most have next to none of the probability, and with margins for all of them there was time to
@@ -30,7 +30,7 @@ struct pool_fit {
     uint64_t seed;
 };
 
-enum { POOL_KEPT = 15 };
+enum { POOL_KEPT = 15, POOL_WIDE = 40 };
 
 struct margins {
     int n_models;
