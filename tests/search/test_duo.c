@@ -202,7 +202,8 @@ static void a_branch_that_looks_bad_is_not_left_alone(void **state)
     assert_in_range(found, 6, 8);
 }
 
-/* Where results are nothing but noise, the process leaves its turns to TPE, which takes a fifth for good. */
+/* Where results are nothing but noise, the process leaves its turns to TPE, which takes three tenths for
+ * good. */
 static void noise_is_left_to_tpe_that_knows_of_it(void **state)
 {
     struct space *s = bowl_space();

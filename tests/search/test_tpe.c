@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "search/contract/sampler.h"
 #include "search/insight/pareto.h"
+#include "search/samplers/tpe/tpe.h"
 #include "search/searchers.h"
 #include "search/space/latin.h"
 
@@ -226,6 +227,41 @@ static double volume_of(const char *sampler, const struct space *s, uint64_t see
     return pareto_hypervolume(values, TRIALS, 2, reference);
 }
 
+/* Three good trials around the middle and 27 failures at three quarters: how far from the failures 100 searches go on,
+ * in the mean. */
+static double distance_kept(const struct space *s, double noise)
+{
+    double sum = 0;
+
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct sampler *tpe = search_tpe.open(s, &(struct search_setup){ .seed = seed }, NULL);
+        double x = 0;
+        for (int t = 1; t <= 30; t++) {
+            struct observation o = { t, t <= 3 ? OBS_COMPLETED : OBS_FAILED, 1, 1, 1, { 0 }, 1, 0 };
+            x = t <= 3 ? 0.3 + 0.1 * t : 0.735 + 1e-3 * t;
+            assert_int_equal(tpe->ops->adopt(tpe, t, &x, NULL), 0);
+            assert_int_equal(tpe->ops->observe(tpe, &o, NULL), 0);
+        }
+        tpe_heed_noise(tpe, noise);
+        assert_int_equal(tpe->ops->suggest(tpe, 31, 1, &x, NULL), 1);
+        sum += fabs(x - 0.75);
+        sampler_close(tpe);
+    }
+    return sum / 100;
+}
+
+/* The good trials are the same in both, the only three with a value. */
+static void with_noise_a_bad_trial_says_little_of_its_neighbours(void **state)
+{
+    struct space *s = space_new();
+
+    (void)state;
+    spaces_float(s, "x", 0, 1, 0, false);
+    double exact = distance_kept(s, 0), noisy = distance_kept(s, 0.5);
+    assert_true(noisy < 0.9 * exact);
+    space_free(s);
+}
+
 static void several_objectives_are_searched_together(void **state)
 {
     struct space *s = bowl_space();
@@ -296,6 +332,7 @@ int main(void)
         cmocka_unit_test(learns_trees),
         cmocka_unit_test(failures_are_avoided_and_do_no_harm),
         cmocka_unit_test(the_highest_level_with_results_is_what_is_modelled),
+        cmocka_unit_test(with_noise_a_bad_trial_says_little_of_its_neighbours),
         cmocka_unit_test(several_objectives_are_searched_together),
         cmocka_unit_test(the_start_is_stratified_in_every_parameter),
         cmocka_unit_test(fused_trials_start_with_one_shape),

@@ -31,7 +31,8 @@ enum {
 /* For a density of one kernel: the width of a number's normal as a share of its range, and the
  * share of a category's probability that is uniform over its choices. Both shrink with more kernels
  * (Scott's rule). The bad density is a little smoother, because a place between two bad trials is
- * not a good one either. */
+ * not a good one either. With noise it is as much narrower as the share of noise says, at most by
+ * half: a bad result may be bad luck, and says little of its neighbours. */
 static const double GOOD_WIDTH = 0.2, BAD_WIDTH = 0.25, SPREAD = 0.5;
 /* The prior's weight in the good density. A candidate drawn from it is seldom proposed, but it
  * keeps the whole space possible. */
@@ -215,7 +216,7 @@ static void build_good(struct tpe *t)
 static void build_bad(struct tpe *t)
 {
     side_set(t, &t->bad, t->split.bad, t->split.n_bad);
-    build(t, &t->bad.density, 1 / t->split.thinned, BAD_WIDTH);
+    build(t, &t->bad.density, 1 / t->split.thinned, BAD_WIDTH * (1 - MIN(0.5, t->split.noise)));
 }
 
 /* Fits the model to what was observed, unless it is. Trials without a result do not count. */

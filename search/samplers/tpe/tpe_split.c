@@ -174,11 +174,11 @@ static void gather(struct tpe_split *s, const struct history *h, int stride, uin
         s->bad[s->n_bad++] = picked;
 }
 
-/* The tenth of all that have a verdict; with noise up to a fifth of those that have a value. */
+/* The tenth of all that have a verdict; with noise up to three tenths of those that have a value. */
 static int good_wanted(const struct tpe_split *s, const struct history *h, int level)
 {
     int tenth = MIN((s->n + 9) / 10, MOST_GOOD), values = 0;
-    double more = MIN(1, 2 * s->noise);
+    double more = 2 * MIN(1, 2 * s->noise);
 
     for (int b = level; b < h->n_rankings; b++)
         values += h->rankings[b].n;

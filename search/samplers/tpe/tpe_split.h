@@ -5,9 +5,9 @@
  * a value at that level (or only above it), best first; then those that came less far, by level and
  * value; failed trials last, and they are never good. The first ceil(n / 10) trials are good, at
  * most 25. A running trial counts by the levels that it has reported. Where it is known that a share
- * of the values' variance is noise, up to twice as many are good, because the best tenth is then
- * the luckiest tenth: all of twice from a half upwards. Where failures are known to come by chance,
- * failed trials are left out and count nowhere.
+ * of the values' variance is noise, up to three times as many are good, because the best tenth is
+ * then the luckiest tenth: all of three times from a half upwards. Where failures are known to come
+ * by chance, failed trials are left out and count nowhere.
  *
  * With several objectives the good trials come from the fronts (tpe_front.h), at most 50. */
 #ifndef SEARCH_SAMPLERS_TPE_TPE_SPLIT_H
