@@ -154,10 +154,10 @@ static void add_quick(struct script *s, const struct study *st, int family)
     script_add(s, &c, SRC_FIRST);
 }
 
-/* Those of the turns from `from` on, before `to`. */
-static void add_firsts(struct script *s, const struct study *st, int from, int to)
+/* Those of the turns from `from` on, before `to`. Returns how many families have one. */
+static int add_firsts(struct script *s, const struct study *st, int from, int to, bool is_first)
 {
-    bool is_first = from == 0;
+    int n = 0;
 
     for (int turn = from; turn < to; turn++) {
         for (int i = 0; i < st->space.n_families; i++) {
@@ -165,12 +165,13 @@ static void add_firsts(struct script *s, const struct study *st, int from, int t
 
             if (turn_of(st, c) != turn)
                 continue;
-            if (is_first)
+            if (is_first && n == 0)
                 add_quick(s, st, i);
-            is_first = false;
             script_add(s, c, runs_to_top(st, c) ? SRC_FIRST : SRC_SCRIPT);
+            n++;
         }
     }
+    return n;
 }
 
 /* Whoever says something of a family's parameters, or names families and a sampler, wants no others. */
@@ -215,7 +216,7 @@ int script_make(struct study *st, struct err *err)
 {
     struct script s = { .seen = json_object() };
     struct config base = { .family = st->families[0] };
-    int rc = -1;
+    int rc = -1, n_owed = 0;
 
     family_defaults(base.family, base.params);
     if (!st->space.own)
@@ -224,14 +225,17 @@ int script_make(struct study *st, struct err *err)
         goto out;
     /* What a user's program does best with is unknown, so nothing comes before the sampler. */
     if (!st->space.own)
-        add_firsts(&s, st, 0, DEAR_TURN);
+        n_owed = add_firsts(&s, st, 0, DEAR_TURN, true);
+    /* Where nothing is cheaper than a dear lead, there is nothing to wait for. */
+    if (!st->space.own && n_owed == 0)
+        n_owed = add_firsts(&s, st, DEAR_TURN, TURNS, true);
     for (int i = 0; warm_first(st, i, &base); i++) {
         if (base.family->tasks & st->problem.task)
             script_add(&s, &base, SRC_SCRIPT);
     }
     st->search->script_free = s.n;
-    if (!st->space.own)
-        add_firsts(&s, st, DEAR_TURN, TURNS);
+    if (n_owed < st->space.n_families && !st->space.own)
+        (void)add_firsts(&s, st, DEAR_TURN, TURNS, false);
     add_portfolios(&s, st);
     rc = 0;
 out:

@@ -134,9 +134,9 @@ static int64_t left_us(const struct study *st)
 
 /* ---- judging ---- */
 
-/* Until a trial of the family has ended, what its first one costs by the formula, on its way where it has
- * begun. Without that it counted as nothing while it ran: a second network was begun on covertype, and the first one went past
- * its lowest rung, where one epoch took a fifth of 60 s. */
+/* Until a trial of the family has ended, what its first one costs by the formula; where it has begun, as
+ * far as it is to run now. Without that it counted as nothing while it ran: a second network was begun on
+ * covertype, and the first one went past its lowest rung, where one epoch took a fifth of 60 s. */
 static double cost_of(const struct study *st, const struct share_family *f, int family)
 {
     int ended = f->tries - f->n_open;

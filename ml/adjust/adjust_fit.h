@@ -22,6 +22,7 @@ enum { ADJUST_PARTS = 5 };
 /* Of more rows x outputs than ADJUST_VALUES a caller should pass every so-many-th row only, but at least
  * ADJUST_ROWS rows: a handful of numbers is learnt. */
 enum { ADJUST_VALUES = 1 << 16, ADJUST_ROWS = 1000 };
+/* One of how many rows to pass, of n with so many floats each. */
 static inline int64_t adjust_every(int64_t n, int outputs)
 {
     int64_t most = MAX(ADJUST_VALUES / outputs, ADJUST_ROWS);

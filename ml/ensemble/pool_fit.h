@@ -7,9 +7,9 @@
  * One weight for all classes keeps it to a few numbers. The log loss with a penalty of
  * PENALTY / 2 x (distance from the prior weights)^2, as if so many rows said so, is convex; Newton's
  * method finds its least. The prior weights add up to 1 and are in proportion to 1 / (loss of the model
- * alone)^2: equal for equal models. Models are given up one after another, always the one without which the
- * quadratic form at the optimum grows least (Hassibi and Stork, Optimal brain surgeon, NIPS 1992), until `most`
- * are left, which are then weighed anew. Pure: no clock, no I/O, sums in a fixed order. */
+ * alone)^2: equal for equal models. Models are given up one after another, always the one without which
+ * the quadratic form at the optimum grows least (Hassibi and Stork, Optimal brain surgeon, NIPS 1992),
+ * until `most` are left, which are then weighed anew. Pure: no clock, no I/O, sums in a fixed order. */
 #ifndef ML_ENSEMBLE_POOL_FIT_H
 #define ML_ENSEMBLE_POOL_FIT_H
 

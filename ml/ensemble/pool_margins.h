@@ -19,6 +19,7 @@
 /* Models that are looked at, the first ones. */
 enum { POOL_MOST_MODELS = 24 };
 
+/* What a pool is fitted to. */
 struct pool_fit {
     /* [models] of classes, all of the same rows */
     const struct predictions *const *models;

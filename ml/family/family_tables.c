@@ -148,8 +148,8 @@ int linear_path_steps(const double *params)
 
 /* With an L2 penalty: about 12 passes of 2 products for each of about 11 points of the path, before
  * patience ends it. With an L1 penalty: about 4 passes for each of about 16 points, and the curvature
- * of a sixth of the columns; a Gram matrix is no cheaper than these; relaxed half as much again. Of several classes some four times
- * an L2 path (measured: 1.3 to 13 times). */
+ * of a sixth of the columns; a Gram matrix is no cheaper than these; relaxed half as much again. Of
+ * several classes some four times an L2 path (measured: 1.3 to 13 times). */
 static int64_t linear_cost(const struct family_shape *s, const double *params, int from, int to)
 {
     double points = linear_path_steps(params), rows = fold_rows(s),

@@ -149,10 +149,11 @@ static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
         const char *time;
         int outputs, encoded;
         const char *first[5];
-    } cases[] = { { "1h", 300, 30, { "boost", "linear", "forest", "extra_trees", "mlp" } },
-                  { "60s", 1, 30, { "boost", "linear", "forest", "extra_trees", "mlp" } },
-                  { "60s", 300, 30, { "linear", "forest", "extra_trees", "mlp", "boost" } },
-                  { "60s", 300, 900, { "forest", "extra_trees", "mlp", "boost", "linear" } } };
+        int owed; /* first trials in this order; the others are taken by share */
+    } cases[] = { { "1h", 300, 30, { "boost", "linear", "forest", "extra_trees", "mlp" }, 5 },
+                  { "60s", 1, 30, { "boost", "linear", "forest", "extra_trees", "mlp" }, 5 },
+                  { "60s", 300, 30, { "linear", "forest", "extra_trees", "mlp", "boost" }, 4 },
+                  { "60s", 300, 900, { "forest", "extra_trees", "mlp", "boost", "linear" }, 3 } };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -170,8 +171,29 @@ static void a_lead_that_is_dear_comes_after_those_that_are_cheaper(void **state)
         for (int k = 0; k < 5; k++)
             assert_string_equal(st->search->script[k + from].config.family->name,
                                 cases[i].first[k]);
+        assert_int_equal(st->search->script_free - from, cases[i].owed);
         rig_close(&r);
     }
+}
+
+/* Where no family is cheaper than a dear lead, it comes first, after a quick trial, and the others are owed theirs. */
+static void a_dear_lead_without_cheaper_families_comes_first(void **state)
+{
+    static const char *const first[] = { "baseline", "boost", "boost", "linear" };
+    struct rig r = { .has_images = false };
+    struct study *st = study_of_shape(
+        &r, NAMED("'budget':{'time':'60s'},'space':[{'family':'linear'},{'family':'boost'}]"), 900,
+        300);
+
+    (void)state;
+    mem_free(st->search->script);
+    assert_int_equal(script_make(st, &rig_err), 0);
+    assert_true(budget_lead_is_dear(st));
+    for (int i = 0; i < (int)ARRAY_LEN(first); i++)
+        assert_string_equal(st->search->script[i].config.family->name, first[i]);
+    assert_true(is_quick(st, &st->search->script[1]) && !is_quick(st, &st->search->script[2]));
+    assert_int_equal(st->search->script_free, ARRAY_LEN(first));
+    rig_close(&r);
 }
 
 /* How much of the time a trial of the family may take, in per cent; 0 = all. */
@@ -473,6 +495,7 @@ int main(void)
         cmocka_unit_test(the_lead_comes_first_and_each_family_once),
         cmocka_unit_test(a_quick_trial_comes_before_a_long_first_one),
         cmocka_unit_test(a_lead_that_is_dear_comes_after_those_that_are_cheaper),
+        cmocka_unit_test(a_dear_lead_without_cheaper_families_comes_first),
         cmocka_unit_test(families_by_name_alone_are_searched_like_all),
         cmocka_unit_test(no_first_trial_takes_the_time_of_the_others),
         cmocka_unit_test(trials_of_the_best_family_say_that_the_best_is_old),
