@@ -24,8 +24,10 @@
 #include <math.h>
 #include <string.h>
 
-/* A call ends after so many operations, a tenth of a second; the caller goes on from there. */
-enum { MOST_WORK = 100000000 };
+/* A call ends after so many operations, a tenth of a second; the caller goes on from there. Of several
+ * classes after so many for each pair of weights, because sweeps creep along what adds a number to the
+ * weights of all classes, and Newton's step fails there, but the caller takes it out (level_columns). */
+enum { MOST_WORK = 100000000, MOST_JOINT_WORK = 10000 };
 /* Newton's steps begin when so many times the products of sweeps are those of a factor, 8 sweeps of 900
  * columns. Of 2, 4, 8, 16, 32 and 100 the larger ones were equally fast. */
 enum { PATIENCE = 16 };
@@ -46,6 +48,8 @@ struct descent {
     int first;
     /* products so far */
     int64_t work;
+    /* at which the call ends */
+    int64_t most_work;
     /* that are not 0; whether Newton's steps have led down so far */
     int64_t weights;
     bool can_solve;
@@ -215,7 +219,7 @@ static void settle(struct descent *d)
     int kept = 0;
 
     memcpy(d->kept, d->w, n * sizeof *d->w);
-    while (d->work < MOST_WORK && !is_slow(d) && sweep(d, false) > d->m->slack) {
+    while (d->work < d->most_work && !is_slow(d) && sweep(d, false) > d->m->slack) {
         kept++;
         memcpy(d->kept + (size_t)kept * n, d->w, n * sizeof *d->w);
         if (kept == KEPT) {
@@ -234,7 +238,7 @@ static void descend(struct descent *d)
 {
     double slack = d->m->slack;
 
-    while (d->work < MOST_WORK && sweep(d, true) > slack) {
+    while (d->work < d->most_work && sweep(d, true) > slack) {
         if (!is_slow(d))
             settle(d);
         else if (sweep(d, true) > slack)
@@ -255,6 +259,7 @@ int l1_descend(struct l1_set *set, const struct l1_model *m, struct err *err)
 
     if (!block)
         return err_set(err, ERR_NOMEM, "linear: no memory for %d columns", set->n);
+    d.most_work = is_one ? MOST_WORK : MIN(MOST_WORK, (int64_t)(n * n) * MOST_JOINT_WORK);
     d.slope = block;
     d.w = block + n;
     d.lean = block + 2 * n;
