@@ -169,7 +169,8 @@ static void show_best(const json_t *s)
 
 static void show_ensemble(const json_t *s)
 {
-    const json_t *e = json_object_get(json_object_get(s, "result"), "ensemble");
+    const json_t *e = json_object_get(s, "ensemble");
+    bool is_over = json_is_object(json_object_get(s, "result"));
     char score[80], bytes[40];
 
     if (!json_is_object(e))
@@ -177,8 +178,9 @@ static void show_ensemble(const json_t *s)
     print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
     str_fmt_bytes(json_integer_value(json_object_get(e, "bytes")), bytes, sizeof(bytes));
     if (json_is_true(json_object_get(e, "ships")))
-        printf("%-12s %s (%zu members, %s), ships\n", "ensemble", score,
-               json_array_size(json_object_get(e, "members")), bytes);
+        printf("%-12s %s (%zu members, %s), %s\n", "ensemble", score,
+               json_array_size(json_object_get(e, "members")), bytes,
+               is_over ? "ships" : "the best so far");
     else
         printf("%-12s %s, not better: the best trial ships\n", "ensemble", score);
 }

@@ -468,15 +468,15 @@ void fake_open(struct fake *f, struct rig *r, const char *session, int max_trial
     fake_open_kind(f, r, session, max_trials, "cpu");
 }
 
-void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials,
-                    const char *kind)
+static void open_as(struct fake *f, struct rig *r, const char *session, int max_trials,
+                    const char *kind, bool blends)
 {
     struct msg_hello m = { .protocol = MSG_PROTOCOL, .n_devices = 1 };
     struct msg_welcome w;
     json_t *out = NULL, *body = NULL;
     int rc = -1;
 
-    *f = (struct fake){ .rig = r, .max_trials = max_trials, .score = fake_score };
+    *f = (struct fake){ .rig = r, .max_trials = max_trials, .score = fake_score, .blends = blends };
     str_copy(f->session, sizeof f->session, session);
     str_copy(m.name, sizeof m.name, session);
     str_copy(m.session, sizeof m.session, session);
@@ -485,6 +485,7 @@ void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_
     str_copy(m.devices[0].id, sizeof m.devices[0].id, f->device);
     str_copy(m.devices[0].kind, sizeof m.devices[0].kind, kind);
     m.devices[0].max_trials = max_trials;
+    m.devices[0].blends = blends;
     body = msg_hello_json_new(&m);
     RETRY(rc, out, r, ctl_runner_hello(r->ctl, 0, body, &out, &rig_err));
     if (rc < 0)
@@ -493,6 +494,17 @@ void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_
     f->id = w.runner;
     json_decref(body);
     json_decref(out);
+}
+
+void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials,
+                    const char *kind)
+{
+    open_as(f, r, session, max_trials, kind, false);
+}
+
+void fake_open_blending(struct fake *f, struct rig *r, const char *session, int max_trials)
+{
+    open_as(f, r, session, max_trials, "cpu", true);
 }
 
 static void on_grant(void *arg, json_t *grant, const struct err *err)
@@ -557,6 +569,8 @@ int fake_ask(struct fake *f)
             take_trial(f, &g.trials[i]);
     } else if (rc == 1 && g.kind == MSG_INGEST) {
         ingest(f, &g);
+    } else if (rc == 1 && g.kind == MSG_ENSEMBLE) {
+        f->making = (struct making){ g.task, g.fence, g.n_models, g.models[0].trial };
     } else if (rc == 1) {
         refit(f, &g);
     }
@@ -576,6 +590,9 @@ int fake_report(struct fake *f, const struct msg_event *events, int n, struct ms
     str_copy(asked.device, sizeof asked.device, f->device);
     for (int i = 0; i < f->n_trials; i++)
         held[m.n_held++] = (struct msg_held){ f->trials[i].trial, f->trials[i].fence };
+    struct msg_held task = { f->making.task, f->making.fence };
+    m.tasks = &task;
+    m.n_tasks = task.trial > 0;
     if (f->asked > 0) {
         m.n_asked = 1;
         m.asked = &asked;
@@ -640,6 +657,8 @@ enum msg_action fake_step(struct fake *f, int i)
     } else if (action == MSG_PAUSE) {
         l->next = MSG_PAUSED;
     } else if (action == MSG_KEEP) {
+        l->next = f->blends ? MSG_PREDICTIONS : MSG_COMPLETE;
+    } else if (action == MSG_OK && l->next == MSG_PREDICTIONS) {
         l->next = MSG_COMPLETE;
     } else {
         fake_drop(f, i);
@@ -651,6 +670,38 @@ enum msg_action fake_step(struct fake *f, int i)
         }
     }
     msg_answer_fini(&a);
+    return action;
+}
+
+enum msg_action fake_blend(struct fake *f, double score, bool is_better, char blob[SHA256_HEX])
+{
+    json_t *detail = json_pack("{s:b, s:s, s:i, s:f, s:f, s:f, s:f, s:[{s:I, s:f}]}", "is_better",
+                               is_better, "rule", "mean", "models", f->making.n_models, "score",
+                               score, "se", .01, "single", score - .01, "gain", .01, "members",
+                               "trial", (json_int_t)f->making.first, "weight", 1.0);
+    struct msg_event e;
+    struct msg_answer a;
+    char tag[100];
+
+    assert_true(f->making.task > 0);
+    snprintf(tag, sizeof tag, "ensemble of task %lld", (long long)f->making.task);
+    msg_event_init(&e);
+    e.type = MSG_TASK_DONE;
+    e.trial = f->making.task;
+    e.fence = f->making.fence;
+    e.seq = 1;
+    e.value = score;
+    e.fit_us = 400000;
+    e.detail = jsonx_dump(detail);
+    json_decref(detail);
+    rig_model(f->rig, tag, blob);
+    if (is_better)
+        str_copy(e.blob, sizeof e.blob, blob);
+    f->making = (struct making){ 0 };
+    assert_int_equal(fake_report(f, &e, 1, &a), 0);
+    enum msg_action action = a.replies[0].action;
+    msg_answer_fini(&a);
+    mem_free(e.detail);
     return action;
 }
 

@@ -82,12 +82,23 @@ struct fake {
     struct fake_trial trials[MSG_MAX_TRIALS];
     int n_trials, max_trials;
     double (*score)(const char *config, int level);
+    bool blends;    /* its trials leave predictions, and it takes ensembles */
+    struct making { /* the task of an ensemble that it holds; task 0 = none */
+        int64_t task, fence;
+        int n_models;
+        int64_t first; /* the id of the first trial of these */
+    } making;
 };
 
 void fake_open(struct fake *f, struct rig *r, const char *session, int max_trials);
 /* The same with another device than a core; kind: "cpu" or "cuda". */
 void fake_open_kind(struct fake *f, struct rig *r, const char *session, int max_trials,
                     const char *kind);
+/* A core that makes ensembles, too: fake_ask takes the task, fake_blend ends it. */
+void fake_open_blending(struct fake *f, struct rig *r, const char *session, int max_trials);
+/* The ensemble has this score, and is better than the best single model or not. The answer, and the
+ * name of its file. */
+enum msg_action fake_blend(struct fake *f, double score, bool is_better, char blob[SHA256_HEX]);
 /* One lease call; takes the trials. Returns how many came; tasks are worked off at once (then 0 trials come). */
 int fake_ask(struct fake *f);
 json_t *fake_ask_of(struct fake *f,

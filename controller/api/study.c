@@ -16,6 +16,7 @@
 #include "controller/settle/ship.h"
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
+#include "controller/state/progress.h"
 #include "controller/state/task.h"
 #include "controller/state/trial.h"
 #include "controller/view/brief.h"
@@ -498,18 +499,6 @@ static json_t *board_row_json(struct study *st, const struct trial_row *row, int
     return o;
 }
 
-/* The ensemble of an ended study, or NULL; the reference is new. */
-static json_t *ensemble_of(const struct study *st)
-{
-    bool has_one =
-        study_is_final(st->row.state) && st->row.result && strstr(st->row.result, "\"ensemble\"");
-    json_t *o = has_one ? jsonx_load(st->row.result, strlen(st->row.result), "result", NULL) : NULL;
-    json_t *e = json_incref(json_object_get(o, "ensemble"));
-
-    json_decref(o);
-    return e;
-}
-
 /* Says of each row how much its model counts in the ensemble that ships. */
 static void weights_add(json_t *rows, const json_t *ensemble)
 {
@@ -557,7 +546,7 @@ int ctl_leaderboard(struct ctl *ctl, const char *ref, int64_t offset, int limit,
         }
     }
     mem_free(is_front);
-    json_t *ensemble = ensemble_of(st);
+    json_t *ensemble = progress_ensemble(st);
     weights_add(rows, ensemble);
     bool ready = st->problem.is_ready;
     *out = json_pack(
@@ -580,7 +569,7 @@ int ctl_best_artifact(struct ctl *ctl, const char *ref, char sha256[SHA256_HEX],
     if (!st)
         return -1;
     (void)snprintf(file_name, size, "%s.assay", st->row.name);
-    if (st->row.artifact[0]) {
+    if (st->row.artifact[0] && (study_is_final(st->row.state) || progress_early_ships(st))) {
         str_copy(sha256, SHA256_HEX, st->row.artifact);
         return 0;
     }

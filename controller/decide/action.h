@@ -33,8 +33,11 @@ enum action_kind {
     ACT_RESCUE,
     /* Train the configuration of trial `number` once more on all rows. */
     ACT_REFIT,
-    /* Make an ensemble of the best models. */
+    /* Make an ensemble of the best models: at the end, or while the search goes on. */
     ACT_ENSEMBLE,
+    ACT_EARLY_ENSEMBLE,
+    /* The search is over, and the ensemble that was made while it went on ships. */
+    ACT_TAKE_EARLY,
     /* Give the refit or the ensemble up, because it takes too long. */
     ACT_NO_REFIT,
     /* End the study: trial `number` ships; 0 = there is no model. */

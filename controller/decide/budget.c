@@ -3,7 +3,7 @@
  * The reserve is the largest of: 1 s; 3 % of the budget; 1.5 times the longest time that a model
  * took to arrive. If there may be an ensemble, 0.8 s more are for making it, or twice the longest time
  * that a model took to arrive, because a machine with other work reads and writes its members as
- * slowly; and while trials are paused 3 % (at most 3 s) for completing its members. Budgets below
+ * slowly, or what the ensemble took that was made while the search went on; and while trials are paused 3 % (at most 3 s) for completing its members. Budgets below
  * 10 s reserve 10 %, but at least 200 ms, or 300 ms while there is no model but the baseline's. After
  * a holdout the winner is fitted once more on all rows. For that, 1.2 times its estimated time is
  * reserved, if the estimate is at most 30 % of the budget; otherwise no refit is planned for, and the
@@ -49,7 +49,8 @@ enum {
     NO_MODEL_MS = 200, /* beyond the end, for the first model */
     ENSEMBLE_MS = 800,
     ENSEMBLE_SHARE = 40, /* but at most a fortieth of the budget, */
-    SLOW_SHARE = 20,     /* and where models arrive slowly a twentieth */
+    SLOW_SHARE = 20,     /* and where models arrive slowly a twentieth; */
+    TAKEN_SHARE = 12,    /* a twelfth, where the one before took so long */
     MEMBERS_MS = 3000,   /* for paused trials that complete as its members, */
     MEMBERS_SHARE = 33,  /* but at most 3 % */
 };
@@ -93,9 +94,11 @@ int64_t budget_ensemble_ms(const struct study *st)
         st->spec.ensemble > 0 && st->problem.is_ready && !st->problem.data.time_column[0];
     int64_t budget = st->spec.budget_time_ms;
 
-    return makes_one ? MAX(MIN(ENSEMBLE_MS, budget / ENSEMBLE_SHARE),
-                           MIN(2 * st->keep_ms, budget / SLOW_SHARE))
-                     : 0;
+    if (!makes_one)
+        return 0;
+    int64_t ms =
+        MAX(MIN(ENSEMBLE_MS, budget / ENSEMBLE_SHARE), MIN(2 * st->keep_ms, budget / SLOW_SHARE));
+    return MAX(ms, MIN(st->early.took_ms, budget / TAKEN_SHARE));
 }
 
 /* For paused trials that complete at the end (rescue.h). */

@@ -5,6 +5,7 @@
 
 #include "controller/decide/ahead.h"
 #include "controller/decide/budget.h"
+#include "controller/decide/ensemble.h"
 #include "controller/decide/finish.h"
 #include "controller/decide/live.h"
 #include "controller/decide/plan.h"
@@ -30,6 +31,10 @@ int decide_next(struct study *st, struct actions *out, struct err *err)
         return finish_next(st, out, err);
     if (probe_is_over(st)) {
         probe_decide(st, 0, out);
+        return 1;
+    }
+    if (ensemble_is_due(st)) {
+        action_add(out, ACT_EARLY_ENSEMBLE, 0);
         return 1;
     }
     return st->is_deterministic ? plan_next(st, out, err) : live_next(st, out, err);
@@ -67,6 +72,6 @@ int decide_begun(struct study *st, struct actions *out, struct err *err)
 int64_t decide_due(const struct study *st)
 {
     if (st->row.state == SS_RUNNING)
-        return MIN(budget_cut_ms(st), probe_due(st));
+        return MIN(MIN(budget_cut_ms(st), probe_due(st)), ensemble_due(st));
     return st->row.state == SS_FINISHING ? finish_due(st) : INT64_MAX;
 }

@@ -1,5 +1,5 @@
-/* ensemble.c - whether there is to be an ensemble (ensemble.h). Called by finish.c, by settle/ship.c,
- * and by serve/dispatch.c for its grants. */
+/* ensemble.c - whether there is to be an ensemble (ensemble.h). Called by decide.c, finish.c and
+ * settle/, and by serve/dispatch.c for its grants. */
 #include "controller/decide/ensemble.h"
 
 #include "controller/decide/budget.h"
@@ -10,8 +10,10 @@
 #include "controller/state/runner.h"
 
 /* NEED_MS: less time than this is not worth a try; what is late costs nothing but the try.
+ * EARLY_MS: the first early one, or half of the time; shorter ones than EARLY_LEAST_MS have none, and
+ * after EARLY_LAST_PERCENT of the time the last one is near enough.
  * MODELS_BYTES: what a runner may have to download. */
-enum { NEED_MS = 60 };
+enum { NEED_MS = 60, EARLY_MS = 60000, EARLY_LEAST_MS = 30000, EARLY_LAST_PERCENT = 80 };
 #define MODELS_BYTES (INT64_C(768) << 20)
 
 bool ensemble_keeps(const struct study *st)
@@ -42,6 +44,42 @@ int ensemble_candidates(const struct study *st, int64_t *out, int most)
         out[n++] = st->board[i];
     }
     return n;
+}
+
+/* How much of the time is used when the next early one is to be made; INT64_MAX = never. */
+static int64_t early_at_ms(const struct study *st)
+{
+    int64_t all = st->spec.budget_time_ms, at = EARLY_MS;
+
+    if (all > 0 && all < EARLY_LEAST_MS)
+        return INT64_MAX;
+    if (st->early.tried_ms > 0)
+        at = st->early.tried_ms * 2;
+    else if (all > 0)
+        at = MIN(EARLY_MS, all / 2);
+    return all > 0 && at > all / 100 * EARLY_LAST_PERCENT ? INT64_MAX : at;
+}
+
+static bool may_be_early(const struct study *st)
+{
+    return st->row.state == SS_RUNNING && !st->is_deterministic && !st->early.task;
+}
+
+bool ensemble_is_due(const struct study *st)
+{
+    int64_t all = st->spec.budget_time_ms, used = study_used_ms(st);
+
+    if (!may_be_early(st) || used < early_at_ms(st) ||
+        (all > 0 && used > all / 100 * EARLY_LAST_PERCENT))
+        return false;
+    return st->n_board != st->early.n_board && ensemble_wants(st);
+}
+
+int64_t ensemble_due(const struct study *st)
+{
+    int64_t at = may_be_early(st) ? early_at_ms(st) : INT64_MAX, used = study_used_ms(st);
+
+    return at < INT64_MAX && at > used ? ctl_now(st->ctl) + at - used : INT64_MAX;
 }
 
 bool ensemble_wants(const struct study *st)

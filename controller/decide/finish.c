@@ -5,6 +5,7 @@
  * are (rescue.h). Then a task looks for an ensemble of the models that the trials uploaded (ensemble.h). If there is none,
  * kfold ships the bag of fold models of the best trial; after a holdout or forward in time a refit task fits the best
  * configuration on all rows, if the time left allows it. A refit that fails costs nothing: the best trial's own model ships.
+ * An ensemble that fails or comes too late is replaced by the one that was made while the search went on, if there is one.
  *
  * What happened so far is read from the study: the states of its trials, its leases, and its `result` column, which
  * settle/ship.c writes while it finishes. */
@@ -16,9 +17,8 @@
 #include "controller/decide/rescue.h"
 #include "controller/state/board.h"
 #include "controller/state/lease.h"
+#include "controller/state/progress.h"
 #include "controller/state/trial.h"
-
-#include <string.h>
 
 /* A runner that was told its deadline, or to keep its model, may say so this much later. */
 enum { GRACE_MS = 150 };
@@ -66,28 +66,31 @@ static int begin(struct study *st, struct actions *out)
 
 /* ---- refit ---- */
 
-/* Whether the progress that ship.c keeps has this. */
-static bool has(const struct study *st, const char *what)
-{
-    return st->row.result && strstr(st->row.result, what);
-}
+/* What is known of the end so far (state/progress.h). */
+struct known {
+    bool had_refit, had_ensemble; /* a task was asked for, and open or not */
+    bool is_judged;               /* what became of the ensemble is known, */
+    bool ships;                   /* and it ships */
+};
 
-static bool had_refit(const struct study *st)
+static struct known known_of(const struct study *st)
 {
-    return has(st, "\"refit_task\"");
-}
+    json_t *o = progress_load(st);
+    const json_t *ensemble = json_object_get(o, "ensemble");
+    struct known k = { .had_refit = json_object_get(o, "refit_task") != NULL,
+                       .had_ensemble = ensemble || json_object_get(o, "ensemble_task"),
+                       .is_judged = ensemble != NULL,
+                       .ships = json_is_true(json_object_get(ensemble, "ships")) };
 
-static bool had_ensemble(const struct study *st)
-{
-    return has(st, "\"ensemble_task\"") || has(st, "\"ensemble\"");
+    json_decref(o);
+    return k;
 }
 
 static bool wants_refit(const struct study *st)
 {
     int64_t left = budget_hard_ms(st), need = budget_refit_ms(st);
 
-    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st) ||
-        has(st, "\"ships\":true"))
+    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st))
         return false;
     return left == INT64_MAX || left - ctl_now(st->ctl) > need;
 }
@@ -114,16 +117,22 @@ static int64_t trials_end_ms(const struct study *st)
     return from < last ? hard : from;
 }
 
-/* Nothing is open any more but perhaps a refit or an ensemble. */
+/* Nothing is open any more but perhaps a refit or an ensemble. One that was asked for while the search
+ * went on is waited for, too: where it takes so long, a second one would come too late. */
 static int after_trials(const struct study *st, struct actions *out)
 {
-    if (rescue_waits(st) || (st->refit && ctl_now(st->ctl) < budget_hard_ms(st)))
+    bool is_open = st->refit || st->early.task;
+
+    if (rescue_waits(st) || (is_open && ctl_now(st->ctl) < budget_hard_ms(st)))
         return 0;
-    if (st->refit)
+    struct known k = known_of(st);
+    if (is_open)
         action_add(out, ACT_NO_REFIT, 0);
-    else if (!had_ensemble(st) && !had_refit(st) && ensemble_wants(st))
+    else if (!k.had_ensemble && !k.had_refit && ensemble_wants(st))
         action_add(out, ACT_ENSEMBLE, 0);
-    else if (!had_refit(st) && wants_refit(st))
+    else if (!k.is_judged && !k.had_refit && progress_early_ships(st))
+        action_add(out, ACT_TAKE_EARLY, 0);
+    else if (!k.ships && !k.had_refit && wants_refit(st))
         action_add(out, ACT_REFIT, board_best(st));
     else
         action_add(out, ACT_CLOSE, st->spec.is_own ? board_best(st) : board_best_artifact(st));

@@ -15,10 +15,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "controller/decide/budget.h"
+#include "controller/files/rubbish.h"
 #include "controller/files/upload.h"
 #include "controller/serve/believe.h"
 #include "controller/serve/gang.h"
 #include "controller/settle/dataset.h"
+#include "controller/settle/ensemble.h"
 #include "controller/settle/load.h"
 #include "controller/settle/ship.h"
 #include "controller/state/damage.h"
@@ -32,6 +34,30 @@
 #include <string.h>
 
 /* ---- the end ---- */
+
+/* How long a runner had an ensemble in work: its worker's time, and half of that for fetching the
+ * models and handing the file in, but not more than since the grant, which may have waited for a
+ * trial. */
+static int64_t took_ms(const struct lease *l, int64_t now, const struct msg_event *e)
+{
+    int64_t work = e->fit_us / 1000 * 3 / 2;
+
+    return l ? MIN(work, now - l->granted_ms) : work;
+}
+
+/* e NULL = the task failed. */
+static int ensemble_conclude(struct study *st, const struct task *t, const struct msg_event *e,
+                             const json_t *detail, struct err *err)
+{
+    const struct lease *l = lease_find(st->ctl, true, t->row.id);
+    const struct ensemble_end end = { .task = t->row.id,
+                                      .took_ms = e ? took_ms(l, ctl_now(st->ctl), e) : 0,
+                                      .artifact = e ? e->blob : NULL,
+                                      .detail = detail,
+                                      .event = e };
+
+    return ensemble_ended(st, &end, err);
+}
 
 /* Passes the end of a task on to its dataset or its study. error NULL = it succeeded, with this
  * message. */
@@ -49,7 +75,7 @@ static int conclude(struct ctl *ctl, struct task *t, const struct msg_event *e, 
     } else {
         struct study *st = study_by_id(ctl, study, err);
         if (st && str_eq(t->row.kind, "ensemble"))
-            rc = ship_ensembled(st, error ? NULL : e->blob, result, e, err);
+            rc = ensemble_conclude(st, t, error ? NULL : e, result, err);
         else if (st)
             rc = ship_refitted(st, error ? NULL : e->blob, e ? e->test_value : NAN,
                                e ? e->test_se : NAN, err);
@@ -159,12 +185,27 @@ static bool model_read(const json_t *o, struct msg_model *m)
     const char *artifact = json_string_value(json_object_get(o, "artifact")),
                *predictions = json_string_value(json_object_get(o, "predictions"));
 
-    m->trial = json_integer_value(json_object_get(o, "trial"));
+    *m = (struct msg_model){ .trial = json_integer_value(json_object_get(o, "trial")) };
     if (m->trial < 1 || !artifact || !predictions || strlen(artifact) >= SHA256_HEX ||
         strlen(predictions) >= SHA256_HEX)
         return false;
     str_copy(m->artifact, sizeof m->artifact, artifact);
     str_copy(m->predictions, sizeof m->predictions, predictions);
+    return true;
+}
+
+/* Whether the files of a model are still here. They are kept from now on for as long as a runner may
+ * take to fetch them: while the search goes on, better trials may take the place of this one. */
+static bool model_hold(struct ctl *ctl, const struct msg_model *m)
+{
+    const char *const files[] = { m->artifact, m->predictions };
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        if (store_blob_has(ctl->store, files[i], &bytes, NULL) != 1)
+            return false;
+        rubbish_said(ctl, files[i], NULL);
+    }
     return true;
 }
 
@@ -187,12 +228,17 @@ static int grant_ensemble(struct ctl *ctl, struct task *t, struct msg_grant *g, 
     g->members = (int)json_integer_value(json_object_get(o, "members"));
     g->data.holdout = st->problem.data.holdout;
     g->models = mem_zalloc(MAX(n, 1) * sizeof *g->models);
-    for (size_t i = 0; i < n; i++)
-        is_whole = is_whole && model_read(json_array_get(list, i), &g->models[i]);
-    g->n_models = (int)n;
+    for (size_t i = 0; i < n && is_whole; i++) {
+        is_whole = model_read(json_array_get(list, i), &g->models[g->n_models]);
+        g->n_models += is_whole && model_hold(ctl, &g->models[g->n_models]);
+    }
     json_decref(o);
-    if (is_whole && g->members >= 2)
+    if (is_whole && g->n_models >= 2 && g->members >= 2)
         return 1;
+    if (is_whole && g->members >= 2) {
+        msg_grant_fini(g);
+        return fail(ctl, t, "its models are not kept any more", err);
+    }
     log_error("task.damaged task=%" PRId64 " study=%" PRId64, t->row.id, st->row.id);
     msg_grant_fini(g);
     return fail(ctl, t, "the stored row of the task makes no sense", err);

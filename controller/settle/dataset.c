@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "controller/files/look.h"
 #include "controller/settle/load.h"
+#include "controller/settle/ship.h"
 #include "controller/state/task.h"
 #include "store/blob.h"
 
@@ -172,7 +173,7 @@ static int ready_or_fail(struct study *st, const struct dataset_row *row, struct
         return 0;
     (void)snprintf(why, sizeof why, "dataset %s: %s", row->name,
                    row->error ? row->error : "failed");
-    return study_fail(st, why, err);
+    return ship_fail(st, why, err);
 }
 
 /* A study with a space of its own waits for no table. */
@@ -184,7 +185,7 @@ static int resolve_own(struct study *st, struct err *err)
     if (study_open_search(st, &why) == 0)
         return study_save(st, err);
     st->problem.is_ready = false;
-    return study_fail(st, why.text, err);
+    return ship_fail(st, why.text, err);
 }
 
 static int resolve(struct study *st, const struct dataset_row *train,
@@ -198,7 +199,7 @@ static int resolve(struct study *st, const struct dataset_row *train,
         st->problem.is_ready = false;
     }
     /* The spec does not fit the table. That is a user's error, which could be found only now. */
-    return study_fail(st, why.text, err);
+    return ship_fail(st, why.text, err);
 }
 
 int dataset_resolve_study(struct study *st, struct err *err)
@@ -211,12 +212,12 @@ int dataset_resolve_study(struct study *st, struct err *err)
     int rc = store_dataset_get(st->ctl->store, st->row.dataset, &train, err);
 
     if (rc == 0)
-        rc = study_fail(st, "its dataset was deleted", err);
+        rc = ship_fail(st, "its dataset was deleted", err);
     else if (rc == 1)
         rc = ready_or_fail(st, &train, err);
     if (rc == 1 && has_test) {
         rc = store_dataset_find(st->ctl->store, st->spec.test_dataset, &test, err);
-        rc = rc == 0  ? study_fail(st, "its test dataset was deleted", err)
+        rc = rc == 0  ? ship_fail(st, "its test dataset was deleted", err)
              : rc < 0 ? -1
                       : ready_or_fail(st, &test, err);
     }

@@ -12,9 +12,11 @@
 #include "base/mem.h"
 #include "controller/decide/budget.h"
 #include "controller/decide/decide.h"
+#include "controller/decide/ensemble.h"
 #include "controller/decide/live.h"
 #include "controller/decide/probe.h"
 #include "controller/settle/dataset.h"
+#include "controller/settle/ensemble.h"
 #include "controller/settle/ship.h"
 #include "controller/state/check.h"
 #include "controller/state/damage.h"
@@ -93,6 +95,7 @@ static int give_up_refit(struct study *st, struct err *err)
 {
     if (task_cancel_of_study(st->ctl, st->row.id, err) < 0)
         return -1;
+    st->early.task = 0;
     return ship_refitted(st, NULL, NAN, NAN, err);
 }
 
@@ -103,7 +106,7 @@ static int apply(struct study *st, const struct action *a, struct err *err)
     CHECK(a->number >= 0 && a->number <= st->n_trials);
     CHECK(a->number > 0 || a->kind == ACT_SAY || a->kind == ACT_CREATE || a->kind == ACT_VALIDATE ||
           a->kind == ACT_FINISH || a->kind == ACT_NO_REFIT || a->kind == ACT_ENSEMBLE ||
-          a->kind == ACT_CLOSE);
+          a->kind == ACT_EARLY_ENSEMBLE || a->kind == ACT_TAKE_EARLY || a->kind == ACT_CLOSE);
     switch (a->kind) {
     case ACT_SAY:
         return study_say(st, a->say, a->data, err);
@@ -127,7 +130,11 @@ static int apply(struct study *st, const struct action *a, struct err *err)
     case ACT_REFIT:
         return ship_refit(st, a->number, err);
     case ACT_ENSEMBLE:
-        return ship_ensemble(st, err);
+        return ensemble_ask(st, err);
+    case ACT_EARLY_ENSEMBLE:
+        return ensemble_ask_early(st, err);
+    case ACT_TAKE_EARLY:
+        return ensemble_take_early(st, err);
     case ACT_NO_REFIT:
         return give_up_refit(st, err);
     case ACT_CLOSE:
@@ -285,7 +292,8 @@ static int tick_one(struct study *st, int64_t now, struct err *err)
         if (ship_finish(st, "the time was used", false, err) < 0)
             return -1;
     }
-    if (st->row.state == SS_FINISHING || (st->row.state == SS_RUNNING && st->probe))
+    if (st->row.state == SS_FINISHING || (st->row.state == SS_RUNNING && st->probe) ||
+        ensemble_is_due(st))
         st->needs_settling = true;
     /* Stored every second, so that a crash forgets at most a second of the time that was used. */
     if (st->spec.budget_time_ms && st->clock_from >= 0 && now - st->used_saved_ms >= SAVE_MS) {

@@ -12,12 +12,6 @@
 int ship_finish(struct study *st, const char *why, bool cut_running, struct err *err);
 /* Creates the task that trains the configuration of this trial once more on all rows. */
 int ship_refit(struct study *st, int64_t number, struct err *err);
-/* Creates the task that makes an ensemble of the best models, if there are enough of them. */
-int ship_ensemble(struct study *st, struct err *err);
-/* That task ended with this result, and with this artifact; "" = the best model alone is as good. NULL
- * = it failed or was given up. The reference is borrowed. */
-int ship_ensembled(struct study *st, const char *artifact, const json_t *detail,
-                   const struct msg_event *e, struct err *err);
 /* That task ended with this artifact; NULL = it failed or was given up. */
 int ship_refitted(struct study *st, const char *artifact, double test_score, double test_se,
                   struct err *err);
@@ -26,5 +20,7 @@ int ship_refitted(struct study *st, const char *artifact, double test_score, dou
 int ship_close(struct study *st, int64_t number, struct err *err);
 /* Ends the study at once, without a model: everything open is cancelled. */
 int ship_kill(struct study *st, struct err *err);
+/* Ends a study that has no table any more as failed, for this reason. */
+int ship_fail(struct study *st, const char *reason, struct err *err);
 
 #endif

@@ -16,6 +16,7 @@
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
 #include "controller/state/lease.h"
+#include "controller/state/progress.h"
 #include "controller/state/trial.h"
 
 #include <inttypes.h>
@@ -288,27 +289,6 @@ static void extras_load(struct study *st)
     json_decref(o);
 }
 
-static int refit_load(struct study *st, struct err *err)
-{
-    static const char *const keys[] = { "ensemble_task", "refit_task" };
-    int rc = 0;
-
-    if (st->row.state != SS_FINISHING || !st->row.result)
-        return 0;
-    json_t *o = jsonx_load(st->row.result, strlen(st->row.result), "result", NULL);
-    for (size_t k = 0; k < ARRAY_LEN(keys) && rc >= 0; k++) {
-        int64_t id = json_integer_value(json_object_get(o, keys[k]));
-        struct task_row task = { 0 };
-        /* The task is looked up in its row, because tasks may be loaded into memory after studies. */
-        rc = id > 0 ? store_task_get(st->ctl->store, id, &task, err) : 0;
-        if (rc == 1 && (str_eq(task.state, "queued") || str_eq(task.state, "running")))
-            st->refit = id;
-        task_row_fini(&task);
-    }
-    json_decref(o);
-    return rc < 0 ? -1 : 0;
-}
-
 int study_fill(struct study *st, int64_t id, struct err *err)
 {
     CHECK(st->n_trials == 0 && st->n_happened == 0 && !st->search);
@@ -316,7 +296,7 @@ int study_fill(struct study *st, int64_t id, struct err *err)
 
     if (rc <= 0)
         return rc;
-    if (study_fill_trials(st, st->ctl->store, err) < 0 || refit_load(st, err) < 0)
+    if (study_fill_trials(st, st->ctl->store, err) < 0 || progress_fill(st, err) < 0)
         return -1;
     if (!st->problem.is_ready && st->n_trials > 0)
         return err_set(err, ERR_DAMAGED, "it has trials, but its data is not there");

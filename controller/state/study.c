@@ -205,13 +205,6 @@ int study_save(struct study *st, struct err *err)
     return 0;
 }
 
-int study_fail(struct study *st, const char *reason, struct err *err)
-{
-    study_clock_stop(st);
-    st->row.ended_at = ctl_wall(st->ctl);
-    return study_move(st, SE_FAIL, reason, NULL, err);
-}
-
 int study_say(struct study *st, const char *event, const char *data, struct err *err)
 {
     ctl_touch(st->ctl, st);

@@ -124,6 +124,17 @@ struct honest_memo {
         wins_elsewhere; /* what honest.c found out of the folds that nothing was picked by */
 };
 
+/* The ensemble that was made while the search went on (decide/ensemble.h). All of it is in the row
+ * (progress.h) but `n_board`, which a reload forgets. */
+struct study_early {
+    int64_t task;     /* the open task that makes one; 0 = none */
+    int64_t tried_ms; /* how much of the time was used when one was asked for last; 0 = never */
+    int64_t took_ms;  /* how long a runner took for the last one; 0 = unknown */
+    int n_board;      /* of the study when one was asked for last */
+    double score;     /* its nested score, if is_better */
+    bool is_better;   /* than the best single model was then: there is a file of it */
+};
+
 /* Takes the place of a study's rows in tests of decisions, which have no database. */
 enum { SHEET_TRIALS = 64, SHEET_LEVELS = 12 };
 struct study_sheet {
@@ -189,8 +200,9 @@ struct study {
     int64_t served;
 
     /* Decisions that were carried out and that rows show only in part. */
-    int64_t probe;      /* number of the trial that decides the validation; 0 = none */
-    int64_t refit;      /* the open refit task; 0 = none */
+    int64_t probe; /* number of the trial that decides the validation; 0 = none */
+    int64_t refit; /* the open task of the end, a refit or an ensemble; 0 = none */
+    struct study_early early;
     bool is_ending_new; /* it has just begun to finish: open trials are to be ended (finish.c) */
     bool cuts_running;  /* then running trials are cancelled, too */
     /* numbers of the paused trials that complete at the end, best first, and the monotonic ms until
@@ -250,8 +262,6 @@ int study_move(struct study *st, enum study_event ev, const char *reason, json_t
                struct err *err);
 /* Writes the row without a change of state. */
 int study_save(struct study *st, struct err *err);
-/* Ends the study as failed, for this reason. */
-int study_fail(struct study *st, const char *reason, struct err *err);
 /* Adds a line to the study's journal that changes no row. */
 int study_say(struct study *st, const char *event, const char *data, struct err *err);
 

@@ -11,6 +11,7 @@
 #include "controller/state/board.h"
 #include "controller/state/damage.h"
 #include "controller/state/honest.h"
+#include "controller/state/progress.h"
 #include "controller/state/trial.h"
 #include "controller/view/analysis.h"
 #include "controller/view/shares.h"
@@ -252,7 +253,9 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
     json_object_set_new(o, "trials", trials_json(st));
     json_object_set_new(o, "ended_trials", json_integer((json_int_t)ended_trials(st)));
     json_object_set_new(o, "best", best);
-    json_object_set_new(o, "artifact", show_id(st->row.artifact));
+    json_object_set_new(
+        o, "artifact",
+        show_id(study_is_final(st->row.state) || progress_early_ships(st) ? st->row.artifact : ""));
     json_object_set_new(o, "result",
                         study_is_final(st->row.state) ? stored(st->row.result) : json_null());
     if (whole) {
@@ -262,6 +265,8 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         json_object_set_new(o, "warnings", warnings_new(st));
         json_t *shares = shares_json(st);
         json_object_set_new(o, "families", shares ? shares : json_null());
+        json_t *ensemble = progress_ensemble(st);
+        json_object_set_new(o, "ensemble", ensemble ? ensemble : json_null());
     }
     return o;
 }

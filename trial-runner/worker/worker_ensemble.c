@@ -126,7 +126,8 @@ static int write_file(struct worker *w, struct job *j, const struct making *m, s
     for (int i = 0; i < n && rc == 0; i++) {
         worker_beat(w, LONG_MS);
         rc = file_read(j, m->at[of[i]], "artifact", &bytes[i], err);
-        files[i] = rc == 0 ? artifact_load(bytes[i].data, bytes[i].len, err) : NULL;
+        /* Its models need not be taken apart: their bytes are written as they are. */
+        files[i] = rc == 0 ? artifact_load_staged(bytes[i].data, bytes[i].len, err) : NULL;
         rc = files[i] ? 0 : -1;
         parts[i] =
             (struct artifact_part){ m->blend.weight[of[i]], files[i], bytes[i].data, bytes[i].len };

@@ -242,8 +242,10 @@ export function studyView(root, [ref], showError) {
     const members = ensemble.members.map((m) => `#${m.number} ${m.family} ${percent(m.weight, 1)}`);
     const single = fixed(ensemble.single, decimalsFor(ensemble.single, ensemble.single_se));
     const pool = ensemble.rule === 'pool' ? ' as a log-linear pool' : '';
-    return [`ensemble of ${members.join(', ')}${pool}`, `best single ${single}`, expect].filter(
-        Boolean);
+    const when = isOver(study) ? '' : 'so far, an ';
+    return [
+      `${when}ensemble of ${members.join(', ')}${pool}`, `best single ${single}`, expect
+    ].filter(Boolean);
   }
 
   function drawBest() {
@@ -251,7 +253,7 @@ export function studyView(root, [ref], showError) {
           result = Number.isFinite(study.result?.score) ? study.result : null;
     const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
-    const ships = study.result?.ensemble?.ships ? study.result.ensemble : null;
+    const ships = study.ensemble?.ships ? study.ensemble : null;
     board.mark(ships?.members ?? []);
     const test = Number.isFinite(result?.test_score) ? ships ?? result : best;
     const shown = ships ?? best;
