@@ -97,13 +97,13 @@ static json_t *member_new(struct study *st, const json_t *told)
     int64_t id = json_integer_value(json_object_get(told, "trial"));
     double weight = json_number_value(json_object_get(told, "weight"));
 
-    for (int i = 0; i < st->n_kept; i++) {
-        const struct trial_mem *t = trial_mem(st, st->kept[i]);
+    /* Among all: while the search goes on, it may not be one of the kept any more. */
+    for (int64_t k = 1; k <= st->n_trials; k++) {
+        const struct trial_mem *t = trial_mem(st, k);
         if (t->id == id && weight != 0)
             return json_pack("{s:I, s:I, s:s, s:f, s:o, s:o}", "trial", (json_int_t)id, "number",
-                             (json_int_t)st->kept[i], "family", st->families[(int)t->family]->name,
-                             "weight", weight, "score", jsonx_real(t->score), "se",
-                             jsonx_real(t->score_se));
+                             (json_int_t)k, "family", st->families[(int)t->family]->name, "weight",
+                             weight, "score", jsonx_real(t->score), "se", jsonx_real(t->score_se));
     }
     return NULL;
 }
@@ -163,20 +163,21 @@ static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
 static int early_ended(struct study *st, const struct ensemble_end *end, struct err *err)
 {
     json_t *progress = progress_load(st), *early = early_of(progress);
-    double score = end->event ? end->event->value : NAN;
 
     json_object_set_new(early, "task", json_integer(0));
     st->early.task = 0;
     if (end->artifact && end->event) {
-        st->early.is_better = end->artifact[0] && isfinite(score);
-        st->early.score = score;
+        int64_t best = board_best(st);
+        json_t *made = ensemble_new(st, end->artifact[0] != '\0', end->detail, end->event);
+        json_object_set_new(early, "best",
+                            best ? jsonx_real(st->trials[best - 1].score) : json_null());
+        progress_early_note(st, made, json_object_get(early, "best"));
         st->early.took_ms = end->took_ms;
         str_copy(st->row.artifact, sizeof st->row.artifact,
                  st->early.is_better ? end->artifact : "");
         json_object_set_new(early, "took_ms", json_integer((json_int_t)end->took_ms));
         json_object_set_new(early, "artifact", json_string(st->row.artifact));
-        json_object_set_new(early, "ensemble",
-                            ensemble_new(st, st->early.is_better, end->detail, end->event));
+        json_object_set_new(early, "ensemble", made);
     }
     return progress_save(st, progress, err);
 }

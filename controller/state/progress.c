@@ -53,15 +53,25 @@ static int open_task(struct study *st, const json_t *id, int64_t *out, struct er
     return MIN(rc, 0);
 }
 
+void progress_early_note(struct study *st, const json_t *ensemble, const json_t *best)
+{
+    const json_t *score = json_object_get(ensemble, "score"),
+                 *single = json_object_get(ensemble, "single");
+
+    st->early.is_better = json_is_true(json_object_get(ensemble, "ships")) &&
+                          json_is_number(score) && json_is_number(best);
+    st->early.best = json_number_value(best);
+    st->early.gain = study_gain(st, json_number_value(score)) -
+                     study_gain(st, json_number_value(json_is_number(single) ? single : best));
+}
+
 static int early_fill(struct study *st, const json_t *early, struct err *err)
 {
     const json_t *ensemble = json_object_get(early, "ensemble");
-    const json_t *score = json_object_get(ensemble, "score");
 
     st->early.tried_ms = json_integer_value(json_object_get(early, "tried_ms"));
     st->early.took_ms = json_integer_value(json_object_get(early, "took_ms"));
-    st->early.is_better = json_is_true(json_object_get(ensemble, "ships")) && json_is_number(score);
-    st->early.score = json_number_value(score);
+    progress_early_note(st, ensemble, json_object_get(early, "best"));
     return open_task(st, json_object_get(early, "task"), &st->early.task, err);
 }
 
@@ -87,7 +97,8 @@ bool progress_early_ships(const struct study *st)
     int64_t best = board_best(st);
 
     return best && st->early.is_better &&
-           study_gain(st, st->early.score) >= study_gain(st, st->trials[best - 1].score);
+           study_gain(st, st->trials[best - 1].score) - study_gain(st, st->early.best) <=
+               st->early.gain;
 }
 
 json_t *progress_ensemble(const struct study *st)

@@ -6,7 +6,8 @@
  *   test_score, test_se          of a refit
  *   ensemble                     what became of the ensemble; users see it in the result
  *   early                        of the ensemble that was made while the search went on
- *                                (decide/ensemble.h): {task, tried_ms, took_ms, artifact, ensemble}
+ *                                (decide/ensemble.h): {task, tried_ms, took_ms, artifact, ensemble,
+ *                                best}
  *
  * When the study ends, settle/ship.c writes the result that users see in its place. While `early`
  * has an artifact, the study's column `artifact` names it, so that its file is kept and can be
@@ -26,8 +27,13 @@ void progress_forget(struct study *st);
 /* Fills study.refit and study.early from the row, when a study comes into memory. */
 int progress_fill(struct study *st, struct err *err);
 
+/* What memory holds of an early ensemble: its object as in the result, and the score of the trial that
+ * stood for the study then; either may be NULL. */
+void progress_early_note(struct study *st, const json_t *ensemble, const json_t *best);
 /* Whether the ensemble that was made while the search went on is at least as good as the trial that
- * stands for the study: its score is nested, the trial's is that of the best of many. */
+ * stands for the study: it was better than the best single model then by nested scores, and the best
+ * score of a trial has not grown by more since. The two scores themselves do not compare: a trial's is
+ * that of the best of many, an ensemble's is nested. */
 bool progress_early_ships(const struct study *st);
 /* What became of the ensemble: of an ended study the one that was looked for last, before that the
  * early one where it ships; NULL = there is none. The reference is new. */

@@ -131,8 +131,10 @@ struct study_early {
     int64_t tried_ms; /* how much of the time was used when one was asked for last; 0 = never */
     int64_t took_ms;  /* how long a runner took for the last one; 0 = unknown */
     int n_board;      /* of the study when one was asked for last */
-    double score;     /* its nested score, if is_better */
     bool is_better;   /* than the best single model was then: there is a file of it */
+    /* If is_better: the score of the trial that stood for the study when it ended, and by how much it
+     * is better than the best single model by nested scores (study_gain). */
+    double best, gain;
 };
 
 /* Takes the place of a study's rows in tests of decisions, which have no database. */

@@ -258,6 +258,9 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         show_id(study_is_final(st->row.state) || progress_early_ships(st) ? st->row.artifact : ""));
     json_object_set_new(o, "result",
                         study_is_final(st->row.state) ? stored(st->row.result) : json_null());
+    /* a study that has ended has it in its result, too */
+    json_t *ensemble = whole || !study_is_final(st->row.state) ? progress_ensemble(st) : NULL;
+    json_object_set_new(o, "ensemble", ensemble ? ensemble : json_null());
     if (whole) {
         json_object_set_new(o, "spec", stored(st->row.spec));
         json_object_set_new(o, "data", data_json(st));
@@ -265,8 +268,6 @@ json_t *show_study(struct study *st, bool whole, struct err *err)
         json_object_set_new(o, "warnings", warnings_new(st));
         json_t *shares = shares_json(st);
         json_object_set_new(o, "families", shares ? shares : json_null());
-        json_t *ensemble = progress_ensemble(st);
-        json_object_set_new(o, "ensemble", ensemble ? ensemble : json_null());
     }
     return o;
 }

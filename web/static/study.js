@@ -253,7 +253,8 @@ export function studyView(root, [ref], showError) {
           result = Number.isFinite(study.result?.score) ? study.result : null;
     const best = top && Number.isFinite(top.score) ? top : result;
     if (!best) return;
-    const ships = study.ensemble?.ships ? study.ensemble : null;
+    const ensemble = isOver(study) ? study.result?.ensemble : study.ensemble;
+    const ships = ensemble?.ships ? ensemble : null;
     board.mark(ships?.members ?? []);
     const test = Number.isFinite(result?.test_score) ? ships ?? result : best;
     const shown = ships ?? best;
