@@ -279,8 +279,8 @@ static int take_pipeline(struct study *st, const struct trial_row *row, const ch
 static int take_final(struct study *st, struct trial_row *row, const struct msg_event *e,
                       struct err *err)
 {
-    static const char *const kept[] = { "free",   "steps", "folds",  "curve", "engine",
-                                        "growth", "first", "values", "blocks" };
+    static const char *const kept[] = { "free",   "steps", "folds",  "curve",  "engine",
+                                        "growth", "first", "values", "blocks", "order" };
     const struct lease *l = lease_find(st->ctl, false, row->id);
     json_t *info = trial_info(row);
 

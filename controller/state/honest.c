@@ -367,6 +367,19 @@ static bool wins_elsewhere_again(const struct study *st, const struct trial_mem 
     return m->wins_elsewhere;
 }
 
+/* Of a target with a long tail a few rows make most of the squared error, and so does their chance of
+ * the difference: 1,120 stays in hospital of 1 to 116 days had a gain of 4 % that is a fact by the
+ * order of the rows, at nine errors, and chance by the error of the gain, so that the baseline
+ * shipped. The order counts as that of the best of as many independent trials as the study has
+ * (Bonferroni), which covers those that rungs let pass, too; and only if the gain itself is above 0
+ * after what choosing took. */
+static bool wins_by_order(const struct study *st, const struct trial_mem *t, double gain)
+{
+    double least = normal_quantile(1 - CHANCE / MAX(st->n_trials, 1));
+
+    return gain > 0 && isfinite(t->order) && (double)t->order > least * fold_factor(st);
+}
+
 bool honest_beats_baseline(const struct study *st, int64_t number)
 {
     const struct trial_mem *t = trial_of(st, number), *baseline = peer_of(st, number);
@@ -380,6 +393,8 @@ bool honest_beats_baseline(const struct study *st, int64_t number)
         study_gain(st, t->score) - study_gain(st, baseline->score) > BEYOND_DOUBT * se)
         return true;
     struct honest h = honest_of(st, number);
+    if (wins_by_order(st, t, h.gain))
+        return true;
     if (h.gain > least_errors(t->n_blocks) * h.gain_se)
         return wins_elsewhere_again(st, t, baseline);
     return chance_error(st, t->n_blocks) == 0 && wins_by_signs(st, t, baseline, h.optimism);

@@ -61,6 +61,9 @@ struct trial_mem {
      * unknown; owned by the study. */
     float *blocks;
     int n_blocks;
+    /* How surely it ranks rows as their targets do, in standard errors of chance (ml/fit/fit_order.c); 0
+     * = unknown. */
+    float order;
     int64_t fit_us, predict_ns, model_bytes; /* of a completed trial; 0 = unknown */
     /* what a user's program told beside the score; NaN = none */
     double values[SPEC_MAX_OBJECTIVES - 1];

@@ -380,6 +380,7 @@ static void note_info(struct study *st, struct trial_mem *t, const struct trial_
         t->is_part = is_part(st, info);
         t->first_score = first_score(info);
         note_blocks(t, info);
+        t->order = (float)json_number_value(json_object_get(info, "order"));
     }
     if (is_higher || is_complete)
         memory_note(st, t, json_number_value(json_object_get(info, "growth")));

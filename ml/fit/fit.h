@@ -63,7 +63,7 @@ struct fit_result {
     double curve_value[256];
     /* What fit_trial_blocks said, where the caller asked it; else 0. */
     int n_blocks;
-    double block[FIT_BLOCKS];
+    double block[FIT_BLOCKS], order;
 };
 
 /* How the networks of a trial learned since its folds last began anew. No epochs: a family without
@@ -136,8 +136,10 @@ int fit_trial_result(struct fit_trial *t, struct fit_result *out, struct err *er
 void fit_trial_epochs(const struct fit_trial *t, int most, struct fit_epochs *out);
 /* The score block by block of rows (fit_blocks.c): fills out[FIT_BLOCKS] and returns how many there
  * are; 0 = not known, or too many rows. Their mean is the score. Trials of the same folds have the
- * same rows in each block. Called before fit_trial_ship. */
-int fit_trial_blocks(struct fit_trial *t, double *out);
+ * same rows in each block. Called before fit_trial_ship.
+ * *order (NULL = not asked): by how many standard errors of chance the held-out rows are ranked as
+ * their targets are (fit_order.c); 0 = not known: several classes, rows that err together, no blocks. */
+int fit_trial_blocks(struct fit_trial *t, double *out, double *order);
 /* Out-of-fold predictions at the chosen step, in the unit of ml_data.truth: rows x n_outputs floats,
  * NaN where a row is held out by no fitted fold. Probabilities are calibrated by what other rows
  * taught. */

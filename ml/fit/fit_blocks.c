@@ -237,16 +237,20 @@ double fit_group_error(const struct fit_trial *t, const struct fit_run *r,
     return sqrt(square / (n - 1) / n);
 }
 
-int fit_trial_blocks(struct fit_trial *t, double *out)
+int fit_trial_blocks(struct fit_trial *t, double *out, double *order)
 {
     struct fit_run *r;
     struct fit_choice c;
     double score, se, first;
 
+    if (order)
+        *order = 0;
     if (fit_result_run(t, &r, &c) < 0 || fit_predict_chosen(t, r, &c, NULL) < 0 ||
         fit_final_score(t, r, &c, &score, &se, &first, NULL) < 0)
         return 0;
     int n = make(t, r, &c, out);
     centre(out, n, score);
+    if (order && n > 0)
+        *order = fit_order(t, r, c.folds);
     return n;
 }

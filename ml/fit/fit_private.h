@@ -224,6 +224,10 @@ int fit_power(const struct fit_trial *t, const struct fit_run *r, int n, const s
 double fit_group_error(const struct fit_trial *t, const struct fit_run *r,
                        const struct fit_choice *c);
 
+/* fit_order.c: what fit_trial_blocks says of the order of the rows. r->best has the predictions of the
+ * chosen step. */
+double fit_order(const struct fit_trial *t, const struct fit_run *r, int folds);
+
 /* fit_adjust.c */
 /* Learns the adjustments of the result of r and c, unless t->adjust is of it already or the lanes are
  * closed. */

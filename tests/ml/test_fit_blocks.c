@@ -47,7 +47,7 @@ static void their_mean_is_the_score_and_their_spread_its_error(void **state)
             struct fit_result res;
             struct err err = { 0 };
 
-            int n = fit_trial_blocks(t, block);
+            int n = fit_trial_blocks(t, block, NULL);
             assert_int_equal(n, holdout ? FIT_BLOCKS : FIT_BLOCKS / 5 * 5);
             assert_int_equal(fit_trial_result(t, &res, &err), 0);
             for (int b = 0; b < n; b++)
@@ -86,7 +86,7 @@ static void few_rows_of_a_class_are_few_blocks(void **state)
             y[k] = k * 37 % 200 < few[i].positive;
         struct rig *r = rig_new(table, ML_BINARY, few[i].metric, 5);
         struct fit_trial *t = trained(r, "linear", false);
-        assert_int_equal(fit_trial_blocks(t, block), few[i].blocks);
+        assert_int_equal(fit_trial_blocks(t, block, NULL), few[i].blocks);
         fit_trial_close(t);
         rig_free(r);
     }
@@ -114,9 +114,9 @@ static void a_checkpoint_changes_no_bit(void **state)
             params[family_param_find(f, "trees")] = 12;
         b = fit_trial_open(r->d, f, params, 42, false, &err);
         assert_int_equal(fit_trial_load(b, &in, &err), 0);
-        int n = fit_trial_blocks(a, x);
+        int n = fit_trial_blocks(a, x, NULL);
         assert_true(n > 0);
-        assert_int_equal(fit_trial_blocks(b, y), n);
+        assert_int_equal(fit_trial_blocks(b, y, NULL), n);
         assert_memory_equal(x, y, (size_t)n * sizeof *x);
         buf_fini(&bytes);
         fit_trial_close(a);
@@ -125,12 +125,73 @@ static void a_checkpoint_changes_no_bit(void **state)
     }
 }
 
+/* A model ranks the rows, the baseline does not, and of several classes nothing is said. */
+static void the_order_of_the_rows_is_known(void **state)
+{
+    static const struct {
+        const char *family;
+        enum ml_task task;
+        int classes;
+        double least, most;
+    } ways[] = {
+        { "linear", ML_REGRESSION, 0, 10, 30 }, { "boost", ML_BINARY, 2, 8, 30 },
+        { "baseline", ML_BINARY, 2, 0, 0 },     { "baseline", ML_REGRESSION, 0, 0, 0 },
+        { "linear", ML_MULTICLASS, 3, 0, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        struct rig *r = rig_new(rig_mixed(ways[i].task, 600, ways[i].classes, 4), ways[i].task,
+                                ways[i].task == ML_REGRESSION ? METRIC_RMSE : METRIC_LOGLOSS, 5);
+        struct fit_trial *t = trained(r, ways[i].family, false);
+        double block[FIT_BLOCKS], order = -1;
+
+        assert_true(fit_trial_blocks(t, block, &order) > 0);
+        if (!(order >= ways[i].least && order <= ways[i].most))
+            fail_msg("%s, task %d: %g", ways[i].family, (int)ways[i].task, order);
+        fit_trial_close(t);
+        rig_free(r);
+    }
+}
+
+/* By chance it is about as far from 0 as its error says, and never far. */
+static void an_order_by_chance_is_small(void **state)
+{
+    double square = 0;
+    enum { TABLES = 20 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < TABLES; seed++) {
+        struct rig_table *table = rig_mixed(ML_REGRESSION, 300, 0, seed);
+        double block[FIT_BLOCKS], order = -1, *y = table->cols[table->n_cols - 1].num;
+        struct rng rng;
+
+        rng_init(&rng, test_seed(), seed);
+        for (uint32_t i = 299; i > 0; i--) {
+            uint32_t k = rng_below(&rng, i + 1);
+            double was = y[i];
+            y[i] = y[k];
+            y[k] = was;
+        }
+        struct rig *r = rig_new(table, ML_REGRESSION, METRIC_RMSE, 5);
+        struct fit_trial *t = trained(r, "linear", false);
+        (void)fit_trial_blocks(t, block, &order);
+        assert_true(fabs(order) < 6);
+        square += order * order / TABLES;
+        fit_trial_close(t);
+        rig_free(r);
+    }
+    assert_true(square < 2.25 * 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(their_mean_is_the_score_and_their_spread_its_error),
         cmocka_unit_test(few_rows_of_a_class_are_few_blocks),
         cmocka_unit_test(a_checkpoint_changes_no_bit),
+        cmocka_unit_test(the_order_of_the_rows_is_known),
+        cmocka_unit_test(an_order_by_chance_is_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -308,8 +308,9 @@ static void blocks_are_of_what_errs_together(void **state)
                                          .time = cases[i].is_time ? "x0" : NULL };
         struct rig *rig = open_by(t, ML_REGRESSION, &by, 0);
         struct fit_result out = fitted(rig, "linear", &trial);
-        if (fit_trial_blocks(trial, value) != cases[i].blocks || !(out.se > 0))
-            fail_msg("case %zu: %d blocks, error %g", i, fit_trial_blocks(trial, value), out.se);
+        if (fit_trial_blocks(trial, value, NULL) != cases[i].blocks || !(out.se > 0))
+            fail_msg("case %zu: %d blocks, error %g", i, fit_trial_blocks(trial, value, NULL),
+                     out.se);
         fit_trial_close(trial);
         rig_free(rig);
     }

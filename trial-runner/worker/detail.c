@@ -81,6 +81,8 @@ char *detail_result_new(const struct family *f, const struct fit_result *r,
     }
     if (r->n_blocks > 0)
         json_object_set_new(o, "blocks", numbers_new(r->block, r->n_blocks));
+    if (r->n_blocks > 0 && r->order != 0)
+        json_object_set_new(o, "order", jsonx_real(r->order));
     json_t *warnings = warned ? warnings_new(warned, by) : NULL;
     if (warnings)
         json_object_set_new(o, "warnings", warnings);

@@ -253,11 +253,12 @@ void worker_fit_ask(struct worker *w, struct job *j)
     struct fit_result *r = mem_zalloc(sizeof *r);
     struct err err = { 0 };
     struct msg_event ev;
-    double block[FIT_BLOCKS];
+    double block[FIT_BLOCKS], order = 0;
 
     CHECK(j->state == JOB_RUNNING);
     worker_beat(w, LONG_MS);
-    int n_blocks = is_final ? fit_trial_blocks(j->fit, block) : 0; /* before the lanes are closed */
+    int n_blocks =
+        is_final ? fit_trial_blocks(j->fit, block, &order) : 0; /* before the lanes are closed */
     if (is_final)
         worker_rank_end(j, NULL); /* nothing is left for the other ranks to do */
     if (!j->link)
@@ -278,6 +279,7 @@ void worker_fit_ask(struct worker *w, struct job *j)
         msg_event_init(&ev);
         ev.type = is_final ? MSG_FINAL : MSG_RUNG;
         r->n_blocks = n_blocks;
+        r->order = order;
         memcpy(r->block, block, (size_t)n_blocks * sizeof *block);
         fill(&ev, j, r);
         worker_event(w, j, &ev, NULL);

@@ -239,6 +239,31 @@ static void what_is_better_ships(void **state)
     }
 }
 
+/* A gain that drowns in its own error is one where the order of the rows is beyond doubt for the best of
+ * so many trials; no gain is none. */
+static void a_gain_counts_if_the_order_is_beyond_doubt(void **state)
+{
+    static const struct {
+        double gain;
+        float order;
+        bool wins;
+    } cases[] = { { .02, 9, true }, { .02, 4, false }, { -.2, 9, false }, { .02, 0, false } };
+    static struct made m;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        make(&m, 2, 3, cases[i].gain, 0.98);
+        m.st.problem.data.folds = 5;
+        m.st.n_trials = 1000;
+        for (int k = 1; k < 3; k++)
+            m.trials[k].order = cases[i].order;
+        assert_int_equal(honest_beats_baseline(&m.st, m.st.board[0] == 1 ? 2 : m.st.board[0]),
+                         cases[i].wins);
+        m.st.n_trials = 3;
+        mem_free(m.st.board);
+    }
+}
+
 /* Trials that their rungs let pass, since the first of five folds is good by luck: they ship where that is
  * not known of them, and mostly not where it is. A gain on all folds ships all the same. */
 static void what_only_the_first_fold_says_does_not_ship(void **state)
@@ -388,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_ships_the_baseline_in_nine_of_ten),
         cmocka_unit_test(few_blocks_are_judged_by_their_signs),
+        cmocka_unit_test(a_gain_counts_if_the_order_is_beyond_doubt),
         cmocka_unit_test(few_positive_rows_need_a_large_gain),
         cmocka_unit_test(an_area_without_blocks_is_judged_by_its_error),
         cmocka_unit_test(one_fold_must_gain_more_among_many),
