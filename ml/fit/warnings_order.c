@@ -56,7 +56,14 @@ int warn_of_repeats(struct warn_work *w, struct err *err)
              "%lld of %lld rows are there more than once: equal rows are kept in one fold, so that "
              "no row is judged by a model that has seen it.",
              (long long)d->n_joined, (long long)d->rows);
-    if (rc < 0 || d->time || !hash_rows(w, rows, hash))
+    if (d->n_alike > 0)
+        warn(
+            w, "repeats", NULL,
+            "%lld of %lld rows have the inputs of another row, often with another target: they are "
+            "taken for what rows look like, and split like others. If they are of one thing, name "
+            "the column that tells as groups.",
+            (long long)d->n_alike, (long long)d->rows);
+    if (rc < 0 || d->n_alike > 0 || d->time || !hash_rows(w, rows, hash))
         goto out;
     for (int64_t i = 0; i < rows; i++) {
         if (d->fold[i] >= SPLIT_NONE)

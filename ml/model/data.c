@@ -89,7 +89,7 @@ static int repeats_take(struct ml_data *d, struct err *err)
 {
     const struct repeats_in in = { d->spec.frame, d->spec.target, d->spec.by.weights, d->k_folds };
 
-    d->n_joined = repeats_join(&in, d->fold, &d->shared->first, err);
+    d->n_joined = repeats_join(&in, d->fold, &d->shared->first, &d->n_alike, err);
     return d->n_joined < 0 ? -1 : 0;
 }
 

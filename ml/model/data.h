@@ -117,6 +117,8 @@ struct ml_data {
     /* Rows that repeat and would be in another fold than the first of their kind, but are kept with
      * it (repeats.h). */
     int64_t n_joined;
+    /* Rows with the inputs of another one, where such have various targets (repeats.h); else 0. */
+    int64_t n_alike;
     /* fitted on the training rows of all folds, as `choice` wants it */
     struct prep *prep;
     struct prep_choice choice;

@@ -10,8 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-/* LEAST_SHARE: one row in so many repeats in another fold. FEW_COLS: so many are compared first. */
-enum { BLOCK = 4096, LEAST_ROWS = 10, LEAST_SHARE = 100, FEW_COLS = 6 };
+/* LEAST_SHARE: one row in so many repeats in another fold. FEW_COLS: so many are compared first.
+ * LEAST_VARIOUS: of rows with equal inputs one in so many is among such with various targets. */
+enum { BLOCK = 4096, LEAST_ROWS = 10, LEAST_SHARE = 100, FEW_COLS = 6, LEAST_VARIOUS = 20 };
 /* A number that differs in so many rows leaves too few that can repeat. */
 #define NEARLY_ALL 0.995
 
@@ -180,6 +181,39 @@ static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uin
     return apart;
 }
 
+/* Rows whose inputs repeat, if rows with equal inputs have various targets so often that they are what
+ * the rows of the table look like; 0 = they are not, -1 = no memory. first: of inputs and target.
+ * hash and place are overwritten. */
+static int64_t alike_rows(const struct repeats_in *in, const uint8_t *fold, const bool *is_used,
+                          const uint32_t *first, uint64_t *hash, uint32_t *place, struct err *err)
+{
+    int64_t rows = in->frame->rows, m = 0, all = 0, various = 0;
+
+    memset(hash, 0, (size_t)rows * sizeof *hash);
+    for (int c = 0; c < in->frame->n_cols; c++) {
+        if (is_used[c] && strcmp(in->frame->cols[c].name, in->target) != 0)
+            hash_column(in->frame, c, rows, hash);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        if (fold[i] == SPLIT_NONE)
+            continue;
+        hash[m] = hash[i];
+        place[m++] = (uint32_t)i;
+    }
+    if (ml_sort_u64(hash, place, (size_t)m, err) < 0)
+        return -1;
+    for (int64_t from = 0, to = 0; from < m; from = to) {
+        bool differs = false;
+        for (to = from; to < m && hash[to] == hash[from]; to++)
+            differs = differs || first[place[to]] != first[place[from]];
+        if (to - from < 2 || repeats_is_common(to - from, m))
+            continue;
+        all += to - from;
+        various += differs ? to - from : 0;
+    }
+    return various * LEAST_VARIOUS >= all ? all : 0;
+}
+
 /* Whether each fold keeps rows, and the test rows, if there are any. */
 static bool is_possible(const uint8_t *fold, const uint32_t *first, int64_t rows, int k_folds)
 {
@@ -195,7 +229,8 @@ static bool is_possible(const uint8_t *fold, const uint32_t *first, int64_t rows
     return all && (!had_test || is_there[SPLIT_TEST]);
 }
 
-int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **first, struct err *err)
+int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **first, int64_t *alike,
+                     struct err *err)
 {
     int64_t rows = in->frame->rows, apart = 0;
     bool *is_used = mem_array((size_t)in->frame->n_cols + 1, sizeof *is_used);
@@ -203,6 +238,7 @@ int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **firs
     uint32_t *place = NULL;
 
     *first = NULL;
+    *alike = 0;
     if (rows <= UINT32_MAX && columns_take(in, is_used)) {
         hash = mem_try_zalloc(((size_t)rows + 1) * sizeof *hash);
         place = mem_try_alloc(((size_t)rows + 1) * sizeof *place);
@@ -213,11 +249,15 @@ int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **firs
                  repeats_hash(in->frame, is_used, rows, hash))
             apart = first_take(fold, rows, hash, place, *first, err);
     }
-    if (apart < LEAST_ROWS || apart * LEAST_SHARE < rows ||
+    if (apart >= LEAST_ROWS && apart * LEAST_SHARE >= rows)
+        *alike = alike_rows(in, fold, is_used, *first, hash, place, err);
+    apart = *alike < 0 ? -1 : apart;
+    if (apart < LEAST_ROWS || apart * LEAST_SHARE < rows || *alike > 0 ||
         !is_possible(fold, *first, rows, in->k_folds)) {
         mem_try_free(*first);
         *first = NULL;
         apart = MIN(apart, 0);
+        *alike = MAX(*alike, 0);
     }
     for (int64_t i = 0; *first && i < rows; i++) /* the first of equal rows comes before them */
         fold[i] = fold[(*first)[i]];

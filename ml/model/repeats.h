@@ -33,9 +33,14 @@ struct repeats_in {
  * rows, and ten, would be judged in another fold. Common rows keep their folds and do not count.
  * Nothing changes where a fold would become empty,
  * for images, and for tables of more than REPEATS_CELLS values.
+ * Nor where a twentieth of the rows with equal inputs are among such with various targets: then they
+ * are no copies but the same thing measured again, as are purchases at the prices of one week, and new
+ * rows will be, too. To join those of equal targets alone would leave each fold a training set in
+ * which its rows are there with the other targets only. *alike: how many rows these are; else 0.
  * first: NULL where nothing changes, else [rows] the first of the rows that are equal to a row;
  * mem_try_free. Returns how many rows repeat in another fold no more, or -1. */
 #define REPEATS_CELLS INT64_C(100000000)
-int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **first, struct err *err);
+int64_t repeats_join(const struct repeats_in *in, uint8_t *fold, uint32_t **first, int64_t *alike,
+                     struct err *err);
 
 #endif

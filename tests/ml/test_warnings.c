@@ -205,6 +205,30 @@ static void rows_that_repeat_are_kept_in_one_fold(void **state)
     assert_non_null(strstr(w.of[0].text, "kept in one fold"));
 }
 
+/* Where half of the repeats have another target they are no copies. */
+static void rows_that_are_measured_again_are_named(void **state)
+{
+    struct warnings w = { 0 };
+    struct made m = clean(ROWS, ML_REGRESSION);
+    int target = m.t->n_cols - 1;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        int to = ROWS - 1 - i, from = i;
+        for (int c = 0; c < m.t->n_cols; c++) {
+            if (c == target && i % 2)
+                continue;
+            if (m.t->cols[c].num)
+                m.t->cols[c].num[to] = m.t->cols[c].num[from];
+            else
+                m.t->cols[c].codes[to] = m.t->cols[c].codes[from];
+        }
+    }
+    found(&m, ML_REGRESSION, &nothing, NULL, &w);
+    expect_one(&w, "repeats", "");
+    assert_non_null(strstr(w.of[0].text, "with another target"));
+}
+
 /* The planted leak: rows of a group resemble one another, and nobody said so. */
 static void groups_and_order_that_nobody_named_are_hinted_at(void **state)
 {
@@ -461,6 +485,7 @@ int main(void)
         cmocka_unit_test(rows_without_a_target_few_rows_and_rare_classes_are_counted),
         cmocka_unit_test(a_row_number_is_an_identifier),
         cmocka_unit_test(rows_that_repeat_are_kept_in_one_fold),
+        cmocka_unit_test(rows_that_are_measured_again_are_named),
         cmocka_unit_test(groups_and_order_that_nobody_named_are_hinted_at),
         cmocka_unit_test(an_order_that_no_column_names_is_hinted_at_where_it_is_strong),
         cmocka_unit_test(times_of_day_are_no_order),
