@@ -253,6 +253,8 @@ int l1_curve(struct l1_fit *f, const struct linear_lane *l, const struct ml_stop
         curve_of_gram(f, f->set);
         return 1;
     }
+    if (is_joint && f->set->n_missing == 0 && f->part == 0)
+        return 1;
     if (is_joint)
         return scratch_take(f, f->set->room, true, err) < 0 ? -1
                                                             : curve_of_joint(f, l, f->set, stop);

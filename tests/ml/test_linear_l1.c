@@ -185,6 +185,38 @@ static void every_point_satisfies_its_conditions(void **state)
     assert_int_equal(loose, 1);
 }
 
+/* A step with the curvature of the point before must find it as it was: one matrix of all classes, symmetric, with a positive
+ * diagonal. Few steps then end a point (they were 66 where the curvature was spoilt). */
+static void curvature_of_several_classes_serves_again(void **state)
+{
+    int joint = 0;
+
+    (void)state;
+    for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+        double params[FAMILY_MAX_PARAMS];
+        if (cases[c].classes < 3)
+            continue;
+        struct rig *r = planted(&cases[c], c + 100);
+        settings(params, cases[c].penalty);
+        struct lane lane = rig_lane(r, "linear", params, 1, 0);
+        const struct linear_lane *l = lane.state;
+        for (int point = 0; point < 16; point++) {
+            rig_lane_train(r, "linear", &lane, point + 1, NULL);
+            const struct l1_set *s = l->l1->set;
+            for (int i = 0; l->l1->n_sets == 1 && i < s->n; i++) {
+                for (int j = 0; j <= i; j++)
+                    assert_true(s->hess[i * s->room + j] == s->hess[j * s->room + i]);
+                assert_true(s->hess[i * s->room + i] > 0);
+            }
+            joint += l->l1->n_sets == 1 && l->l1->is_stale;
+            assert_true(l->l1->n_sets > 1 || l->l1->iteration < 12);
+        }
+        rig_lane_close("linear", &lane);
+        rig_free(r);
+    }
+    assert_true(joint > 10);
+}
+
 /* With orthogonal columns the lasso is the least-squares solution drawn towards 0 by lambda / n. */
 static void orthogonal_columns_are_known_by_hand(void **state)
 {
@@ -482,6 +514,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_point_satisfies_its_conditions),
+        cmocka_unit_test(curvature_of_several_classes_serves_again),
         cmocka_unit_test(relaxed_points_are_half_way_to_no_penalty),
         cmocka_unit_test(orthogonal_columns_are_known_by_hand),
         cmocka_unit_test(ten_columns_of_a_thousand_are_found),
