@@ -462,7 +462,10 @@ SIMD_BODY void glm_pairs_body(const struct glm_rows *r, const struct glm_pairs *
             *(is_wide ? tile + place(r->n, i, j) : t + j) = 0;
     }
     for (int j = 0; j < p->n_lines; j += ROWS) {
-        int64_t line[ROWS], k = p->n_lines == p->n ? j / LANES * LANES : 0;
+        int64_t line[ROWS], k = (p->first             ? p->first[j]
+                                 : p->n_lines == p->n ? j
+                                                      : 0) /
+                                LANES * LANES;
         for (int q = 0; q < ROWS; q++)
             line[q] = p->line[j + q < p->n_lines ? j + q : j];
         int lines = p->n_lines - j < ROWS ? p->n_lines - j : ROWS;

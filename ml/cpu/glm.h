@@ -57,6 +57,9 @@ struct glm_pairs {
      * on the diagonal and right of it are added up. */
     const int32_t *line;
     int n_lines;
+    /* NULL, or ascending, for each of these the first column to pair it with; some before it may be
+     * added up as well */
+    const int32_t *first;
     /* NULL, or [rows][roots] square roots of the rows' weights; which: NULL = the first one, or that
      * of each column */
     const double *root;

@@ -14,21 +14,34 @@ enum { LINES = 4, WIDTH = 16, DEEP = 256 };
 /* Eight floats; the compiler maps them to the registers of the instruction set. */
 typedef float eight __attribute__((vector_size(32)));
 
-/* The rows' columns, times the roots of their weights, as [panel][row][WIDTH]; zeros past the last. */
+/* Up to sixteen columns of a row, times the roots of their weights; zeros past the last. */
+SIMD_BODY void panel_row(const struct glm_rows *r, const struct glm_pairs *p, int j, const float *x,
+                         const double *root, float *restrict to)
+{
+    const int32_t *col = p->col + j, *which = p->which ? p->which + j : NULL;
+    int cols = MIN(WIDTH, p->n - j);
+    float one = root ? (float)root[0] : 1.0f;
+
+    if (root && which) {
+        for (int q = 0; q < cols; q++)
+            to[q] = (float)root[which[q]] * (col[q] < r->cols ? x[col[q]] : 1.0f);
+    } else {
+        for (int q = 0; q < cols; q++)
+            to[q] = one * (col[q] < r->cols ? x[col[q]] : 1.0f);
+    }
+    for (int q = cols; q < WIDTH; q++)
+        to[q] = 0;
+}
+
+/* The rows' columns as [panel][row][WIDTH]. */
 SIMD_BODY void panels_fill(const struct glm_rows *r, const struct glm_pairs *p, int64_t from,
                            int64_t n, float *tile)
 {
     for (int64_t i = 0; i < n; i++) {
         int64_t row = r->rows ? r->rows[from + i] : from + i;
-        const float *x = r->x + row * r->stride;
         const double *root = p->root ? p->root + (from + i) * p->roots : NULL;
-        for (int j = 0; j < p->n; j++) {
-            float by = root ? (float)root[p->which ? p->which[j] : 0] : 1.0f;
-            tile[(j / WIDTH * n + i) * WIDTH + j % WIDTH] =
-                p->col[j] < r->cols ? by * x[p->col[j]] : by;
-        }
-        for (int j = p->n; j % WIDTH; j++)
-            tile[(j / WIDTH * n + i) * WIDTH + j % WIDTH] = 0;
+        for (int j = 0; j < p->n; j += WIDTH)
+            panel_row(r, p, j, r->x + row * r->stride, root, tile + (j * n + i * WIDTH));
     }
 }
 
@@ -75,7 +88,7 @@ SIMD_BODY void glm_pairs_single_body(const struct glm_rows *r, const struct glm_
         panels_fill(r, p, from, n, tile);
         for (int j = 0; j < p->n_lines; j += LINES) {
             int lines = MIN(LINES, p->n_lines - j);
-            int64_t k = p->n_lines == p->n ? j / WIDTH * WIDTH : 0;
+            int64_t k = (p->first ? p->first[j] : p->n_lines == p->n ? j : 0) / WIDTH * WIDTH;
             const float *line[LINES];
             double *to[LINES];
             for (int q = 0; q < LINES; q++) {

@@ -15,7 +15,9 @@
  * matrix all columns take part once a quarter would. The gradient of all columns is at hand after each iteration: columns that the rule left out
  * by mistake enter, and the duality gap over all columns ends the search. The squared loss needs one
  * iteration. Several classes are moved at once: with the exact curvature while they use few columns,
- * else with a bound that is diagonal between classes.
+ * else with a bound that is diagonal between classes. One matrix of all classes costs more than some
+ * passes, so that only weights take part that are not 0 or have a reason to move, chosen anew with
+ * each matrix.
  *
  * A relaxed point is the mean of that minimum and of the one over the same weights with next to no
  * penalty (Meinshausen, Relaxed lasso, 2007; Hastie, Tibshirani and Tibshirani, Best subset, forward

@@ -14,7 +14,11 @@
 #include <string.h>
 
 /* The least curvature of a row's loss: rows whose class is certain would have none. */
-#define LEAST_CURVE 1e-6
+#define LEAST_CURVE 1e-8
+
+/* What is added to the diagonal of a matrix of several classes, as a share of it. A number added to
+ * the weights of a column for all classes has no curvature, but the rounding of single precision. */
+#define ROUNDING 1e-6
 
 /* ---- loss and gradient ---- */
 
@@ -36,7 +40,8 @@ static void pass_of_gram(struct l1_fit *f)
 }
 
 /* Probabilities from the derivatives of the log loss, which are p - 1 for a row's own class and p
- * for the others, times the row's weight. */
+ * for the others, times the row's weight. Those above 1/2 are kept less 1, so that 1 - p has its
+ * digits too. */
 static void probabilities_keep(struct l1_fit *f, const struct linear_lane *l, const double *z,
                                int64_t n)
 {
@@ -45,8 +50,12 @@ static void probabilities_keep(struct l1_fit *f, const struct linear_lane *l, co
         double weight = l->weight ? l->weight[row] : 1.0;
         for (int k = 0; k < f->outputs; k++) {
             bool is_own = f->outputs == 1 ? l->label[row] != 0 : l->label[row] == k;
-            f->p[row * f->outputs + k] =
-                (float)(z[i * f->lanes + k] / weight + (is_own ? 1.0 : 0.0));
+            double slope = z[i * f->lanes + k] / weight;
+            if (is_own && slope < -0.5)
+                slope += 1;
+            else if (!is_own && slope > 0.5)
+                slope -= 1;
+            f->p[row * f->outputs + k] = (float)slope;
         }
     }
 }
@@ -82,13 +91,19 @@ int l1_pass(struct l1_fit *f, const struct linear_lane *l, const struct ml_stop 
 
 /* ---- curvature ---- */
 
-/* What a part of the curvature sums: products of the columns with weights p (1 - p), p, or p p'. */
-enum curve { CURVE_OWN, CURVE_SHARE, CURVE_PAIR };
+/* What a part of the curvature sums: products of the columns with weights p (1 - p), a bound of
+ * these, or p p'. */
+enum curve { CURVE_OWN, CURVE_BOUND, CURVE_PAIR };
 
-/* Square roots of the rows' curvature for output k, or of all for CURVE_PAIR. Of two classes it is p
- * (1 - p). Of more, the matrix diag(p) - pp' of a row is at most diag(p), and at most twice diag(p (1
- * - p)), because each line's other elements add up to that; where classes have sets of their own the
- * lesser one is taken, and a step that proves too long is halved. */
+static double share(float p)
+{
+    return p < 0 ? 1 + (double)p : (double)p;
+}
+
+/* Square roots of the rows' curvature for output k, or of all for CURVE_PAIR. Along the weights of a
+ * class it is p (1 - p). The matrix diag(p) - pp' of a row is at most diag(p), and at most twice
+ * diag(p (1 - p)), because each line's other elements add up to that; where classes have sets of
+ * their own the lesser one is taken, and a step that proves too long is halved. */
 static void roots(const struct l1_fit *f, const struct linear_lane *l, enum curve what, int k,
                   int64_t n)
 {
@@ -96,15 +111,13 @@ static void roots(const struct l1_fit *f, const struct linear_lane *l, enum curv
         int64_t row = f->at + i;
         double weight = l->weight ? l->weight[row] : 1.0;
         const float *p = f->p ? f->p + row * f->outputs : NULL;
-        for (int c = 0; what == CURVE_PAIR && c < f->outputs; c++)
-            f->root[i * f->outputs + c] = sqrt(weight) * (double)p[c];
+        for (int c = 0; what == CURVE_PAIR && p && c < f->outputs; c++)
+            f->root[i * f->outputs + c] = sqrt(weight) * share(p[c]);
         if (what == CURVE_PAIR)
             continue;
-        double own = p ? (double)p[k] : 0, one = own * (1 - own);
-        double curve = !p                    ? 1
-                       : what == CURVE_SHARE ? own
-                       : f->outputs == 1     ? one
-                                             : fmin(own, 2 * one);
+        double own = p ? share(p[k]) : 0,
+               one = p ? fabs((double)p[k]) * (1 - fabs((double)p[k])) : 0;
+        double curve = !p ? 1 : what == CURVE_BOUND ? fmin(own, 2 * one) : one;
         f->root[i] = sqrt(weight * fmax(curve, LEAST_CURVE));
     }
 }
@@ -175,7 +188,7 @@ static int sum_pairs(struct l1_fit *f, const struct linear_lane *l, struct glm_p
         if (p->root)
             roots(f, l, what, k, r.n);
         /* a step needs its curvature to a few digits only */
-        if (f->p && f->outputs == 1)
+        if (f->p)
             glm_pairs_single(&r, p, (float *)f->tile, out);
         else
             glm_pairs(&r, p, f->tile, out);
@@ -191,7 +204,7 @@ static int curve_of_set(struct l1_fit *f, const struct linear_lane *l, struct l1
         .col = s->col, .n = s->n, .line = s->missing, .n_lines = s->n_missing, .wide = s->room
     };
 
-    if (!sum_pairs(f, l, &p, CURVE_OWN, k, s->hess, stop))
+    if (!sum_pairs(f, l, &p, f->outputs > 1 ? CURVE_BOUND : CURVE_OWN, k, s->hess, stop))
         return 0;
     mirror(s);
     return 1;
@@ -207,19 +220,25 @@ static int part_of(const struct l1_set *s, int k)
     return i;
 }
 
-/* The curvature of several classes: minus the products of all weights by p p', plus for each class
- * those of its own by p. Part 0 is the former, part k + 1 that of class k. */
+/* The curvature of several classes: minus the products of the weights of two classes by p p', and
+ * those of the weights of one by p (1 - p). Part 0 is the former, part k + 1 that of class k. */
 static int curve_of_joint(struct l1_fit *f, const struct linear_lane *l, struct l1_set *s,
                           const struct ml_stop *stop)
 {
     if (f->part == 0) {
+        int32_t *first = mem_array((size_t)s->n, sizeof *first);
         struct glm_pairs p = { .col = s->col,
                                .n = s->n,
                                .line = s->missing,
                                .n_lines = s->n,
+                               .first = first,
                                .which = s->output,
                                .wide = s->room };
-        if (!sum_pairs(f, l, &p, CURVE_PAIR, 0, s->hess, stop))
+        for (int i = s->n - 1; i >= 0; i--)
+            first[i] = i + 1 < s->n && s->output[i] == s->output[i + 1] ? first[i + 1] : i + 1;
+        int rc = sum_pairs(f, l, &p, CURVE_PAIR, 0, s->hess, stop);
+        mem_free(first);
+        if (rc == 0)
             return 0;
         mirror(s);
         for (int64_t i = 0; i < (int64_t)s->room * s->room; i++)
@@ -232,12 +251,12 @@ static int curve_of_joint(struct l1_fit *f, const struct linear_lane *l, struct 
         struct glm_pairs p = {
             .col = s->col + from, .n = n, .line = s->missing, .n_lines = n, .wide = wide
         };
-        if (!sum_pairs(f, l, &p, CURVE_SHARE, f->part - 1, f->block, stop))
+        if (!sum_pairs(f, l, &p, CURVE_OWN, f->part - 1, f->block, stop))
             return 0;
         for (int i = 0; i < n; i++) {
             for (int j = 0; j < n; j++)
-                s->hess[(int64_t)(from + i) * s->room + from + j] +=
-                    f->block[MIN(i, j) * wide + MAX(i, j)];
+                s->hess[(int64_t)(from + i) * s->room + from + j] =
+                    f->block[MIN(i, j) * wide + MAX(i, j)] * (i == j ? 1 + ROUNDING : 1);
         }
     }
     f->part = 0;

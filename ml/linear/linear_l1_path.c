@@ -22,6 +22,8 @@ enum {
 };
 /* The least share of a class, from which its intercept starts. */
 #define LEAST_SHARE 1e-6
+/* The slope, as a share of lambda, at which a weight of several classes takes part at first. */
+#define CLASSES_LEAST 0.9
 /* A relaxed point: the L2 penalty of its second fit, in units of the targets' spread; the slope, as a share
  * of top, at which that fit is good enough; what the second weights have of the mean. */
 #define RELAX_L2    0.1
@@ -339,7 +341,7 @@ static int judge(struct l1_fit *f)
     double was = f->loss + penalty(f, f->w), is = f->loss_try + penalty(f, f->w_try);
 
     /* Of squared losses the model is exact. */
-    if (!f->p || is <= was + 1e-4 * f->length * f->model + 1e-13 * fabs(was)) {
+    if (!f->p || is <= was + 1e-4 * f->length * fmin(f->model, 0) + 1e-13 * fabs(was)) {
         accept(f);
         return 1;
     }
@@ -373,7 +375,8 @@ static int point_end(struct l1_fit *f, const double *now, const double *from, do
     return 1;
 }
 
-/* The sets of a new point, by the sequential strong rule. */
+/* The sets of a new point, by the sequential strong rule. Of several classes fewer take part at first,
+ * because a matrix of all their weights costs more than the passes in which others come in. */
 static int point_begin(struct l1_fit *f, double share, double share_before, struct err *err)
 {
     f->lambda = f->top * share;
@@ -381,7 +384,8 @@ static int point_begin(struct l1_fit *f, double share, double share_before, stru
     f->iteration = f->halves = 0;
     f->left = 1;
     f->is_stale = false;
-    int rc = l1_sets_take(f, f->ratio * (2 * f->lambda - f->before), true, err);
+    double least = f->outputs > 1 ? CLASSES_LEAST * f->lambda : 2 * f->lambda - f->before;
+    int rc = l1_sets_take(f, f->ratio * least, true, err);
     l1_curve_forget(f);
     f->phase = L1_CURVE;
     return rc;
@@ -423,12 +427,14 @@ static int iterate(struct l1_fit *f, const struct linear_lane *l, const struct m
                                       : off <= l1_tolerance(f) * objective;
         if (is_good || ++f->iteration >= (f->n_sets > 1 ? MAX_LOOSE : MAX_ITERATIONS))
             return 1;
-        if (!f->is_relaxing)
-            rc = l1_sets_take(f, f->lambda * f->ratio * (1 + l1_tolerance(f) / 4), false, err);
-        if (rc <= 0)
-            return rc < 0 ? -1 : 2;
         double left = off / objective;
         bool serves = curve_serves(f, left);
+        if (!f->is_relaxing)
+            rc = l1_sets_take(f, f->lambda * f->ratio * (1 + l1_tolerance(f) / 4),
+                              f->outputs > 1 && f->n_sets == 1 && !serves, err);
+        if (rc <= 0)
+            return rc < 0 ? -1 : 2;
+        serves = serves && curve_serves(f, left);
         f->is_stale = serves && f->n_sets == 1;
         if (!serves) {
             l1_curve_forget(f);

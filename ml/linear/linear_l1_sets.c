@@ -94,8 +94,10 @@ static void hess_take(struct l1_fit *f, struct l1_set *old, struct l1_set *s)
     s->hess_room = need;
     if (f->gram)
         s->hess_room = old->hess_room >= need ? old->hess_room : MAX(need, MIN(need * 3 / 2, all));
+    else if (f->p)
+        s->hess_room = MAX(need, old->hess_room);
     f->bytes += (s->hess_room - old->hess_room) * (int64_t)sizeof *s->hess;
-    if (s->hess_room == old->hess_room && f->gram) {
+    if (s->hess_room == old->hess_room && (f->gram || f->p)) {
         s->hess = old->hess;
         old->hess = NULL;
         return;
