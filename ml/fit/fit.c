@@ -321,8 +321,9 @@ int fit_predict_held(const struct fit_trial *t, const struct fit_run *r, int fol
     int rc = step > 0 ? t->ops->predict_held_at(t->d, l, step, out, err)
                       : t->ops->predict_held(t->d, l, out, err);
 
-    for (int64_t i = 0; rc == 0 && t->d->unit.kind == TARGET_LOG && i < t->rows[fold].n_held; i++)
-        out[i] = target_back(&t->d->unit, out[i]);
+    for (int64_t i = 0; rc == 0 && t->d->spec.task == ML_REGRESSION && i < t->rows[fold].n_held;
+         i++)
+        out[i] = target_predicted(&t->d->unit, &t->d->limits, out[i]);
     return rc;
 }
 

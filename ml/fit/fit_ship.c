@@ -105,6 +105,7 @@ static int artifact_make(const struct ml_data *d, const struct family *f, const 
         .score = score,
         .score_se = se,
         .unit = d->unit,
+        .limits = &d->limits,
         .adjust = &own,
         .frame = d->spec.frame,
         .prep = d->prep,

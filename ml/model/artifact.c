@@ -12,11 +12,14 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/utf8.h"
+#include "ml/math/fmath.h"
 #include "ml/model/artifact_private.h"
 #include "ml/model/explain_adjust.h"
 #include "ml/model/model.h"
 #include "ml/model/models.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 static int broken(struct err *err, const char *what)
@@ -71,6 +74,19 @@ static int read_unit(struct artifact *a, struct view *in, bool has_unit, struct 
                : broken(err, "the unit of its target is out of range");
 }
 
+/* How far its predictions may go, where the file says it. */
+static int read_limits(struct artifact *a, struct view *in, struct err *err)
+{
+    struct target_limits *l = &a->info.limits;
+
+    if (view_f64(in, &l->least, err) < 0 || view_f64(in, &l->most, err) < 0)
+        return -1;
+    bool is_single = strcmp(a->family, ARTIFACT_ENSEMBLE) != 0;
+    return a->info.task == ML_REGRESSION && is_single && target_limits_ok(l)
+               ? 0
+               : broken(err, "the limits of its predictions are out of range");
+}
+
 static int read_info(struct artifact *a, struct view *in, struct err *err)
 {
     uint32_t n = 0;
@@ -81,9 +97,10 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
         view_f64(in, &a->info.score, err) < 0 || view_f64(in, &a->info.score_se, err) < 0 ||
         view_u32(in, &n, err) < 0)
         return -1;
-    bool has_unit = (task & ARTIFACT_UNIT) != 0, is_adjusted = (task & ARTIFACT_ADJUST) != 0;
+    bool has_unit = (task & ARTIFACT_UNIT) != 0, is_adjusted = (task & ARTIFACT_ADJUST) != 0,
+         has_limits = (task & ARTIFACT_LIMITS) != 0;
     a->is_pool = (task & ARTIFACT_POOL) != 0;
-    task &= (uint8_t) ~(ARTIFACT_UNIT | ARTIFACT_ADJUST | ARTIFACT_POOL);
+    task &= (uint8_t) ~(ARTIFACT_UNIT | ARTIFACT_ADJUST | ARTIFACT_POOL | ARTIFACT_LIMITS);
     bool fits = task == ML_BINARY       ? n == 2
                 : task == ML_MULTICLASS ? n >= 2
                                         : task == ML_REGRESSION && n == 0;
@@ -99,7 +116,7 @@ static int read_info(struct artifact *a, struct view *in, struct err *err)
     }
     a->n_outputs = task == ML_MULTICLASS ? (int)n : 1;
     a->info.task = (enum ml_task)task;
-    if (read_unit(a, in, has_unit, err) < 0 ||
+    if (read_unit(a, in, has_unit, err) < 0 || (has_limits && read_limits(a, in, err) < 0) ||
         (is_adjusted && adjust_load(&a->adjust, a->info.task, a->n_outputs, in, err) < 0) ||
         readings_load(&a->readings, in, err) < 0)
         return -1;
@@ -344,8 +361,9 @@ static int mean_of_models(const struct artifact *a, const struct prep_view *rows
     /* Added up in the order of the folds: a fixed order of sums. */
     for (int m = 0; m < a->n_models && rc == 0; m++) {
         rc = a->ops->predict(a->models[m], rows, from, n, one, err);
-        for (size_t i = 0; i < width && rc == 0; i++)
-            one[i] = target_back(&a->info.unit, one[i]);
+        bool is_number = a->info.task == ML_REGRESSION;
+        for (size_t i = 0; i < width && rc == 0 && is_number; i++)
+            one[i] = target_predicted(&a->info.unit, &a->info.limits, one[i]);
         if (rc == 0)
             adjust_probabilities(&a->adjust, one, n);
         for (size_t i = 0; i < width && rc == 0; i++)
@@ -455,7 +473,15 @@ static enum explain_link adjusted_link(const struct artifact *a)
     return a->n_outputs > 1 && a->ops->explain_link ? EXPLAIN_LOG_ODDS : artifact_link(a);
 }
 
-/* One model's values, as its calibration has them. */
+/* A limit of predictions in what the values add up to. */
+static double limit_of(const struct target_unit *u, enum explain_link link, double limit)
+{
+    if (link != EXPLAIN_LOG)
+        return limit;
+    return fm_log_d(fmax((limit + (u->kind == TARGET_LOG ? u->by : 0)) / u->smear, DBL_MIN));
+}
+
+/* One model's values, as its calibration and its limits have them. */
 static int explain_model(const struct artifact *a, int m, const struct explain_rows *rows,
                          double *out, struct err *err)
 {
@@ -471,6 +497,10 @@ static int explain_model(const struct artifact *a, int m, const struct explain_r
     }
     if (rc == 0)
         rc = explain_adjust(&a->adjust, link, rows->of, p, prep_inputs(a->prep), rows->n, out, err);
+    if (rc == 0 && target_limits_are(&a->info.limits))
+        explain_limit(limit_of(&a->info.unit, link, a->info.limits.least),
+                      limit_of(&a->info.unit, link, a->info.limits.most), prep_inputs(a->prep),
+                      rows->n, out);
     mem_try_free(p);
     return rc;
 }

@@ -29,6 +29,10 @@
  * members' probabilities (ml/adjust/pool.h) instead of their mean. Weights may be below 0, and the members'
  * powers count in any case.
  *
+ * Format 7 is a single model of numbers with the least and the most that it may predict
+ * (target_limits.h) in info, behind the unit, less target_shift: two 64-bit floats. Files of lower
+ * formats have no such limits.
+ *
  * The bytes are a pure function of the fitted parts: no time, host, path or duration. Called by
  * fit/, the worker, the CLI. */
 #ifndef ML_MODEL_ARTIFACT_H
@@ -40,6 +44,7 @@
 #include "ml/metric/metric.h"
 #include "ml/model/artifact_head.h"
 #include "ml/model/readings.h"
+#include "ml/model/target_limits.h"
 #include "ml/model/target_unit.h"
 #include "ml/prep/prep.h"
 #include "ml/table/frame.h"
@@ -60,6 +65,7 @@ struct artifact_info {
     /* the score from validation and its standard error; NaN = none */
     double score, score_se;
     struct target_unit unit;
+    struct target_limits limits;
     /* never NULL; a plain one changes nothing */
     const struct adjust *adjust;
     /* the section "schema" */
@@ -75,10 +81,6 @@ struct artifact_part {
     const void *bytes;
     size_t len;
 };
-/* What a member may predict, less target_shift; what is beyond counts as the limit. */
-struct artifact_limits {
-    double least, most;
-};
 
 /* The parts from which a file is written. */
 struct artifact_parts {
@@ -93,6 +95,8 @@ struct artifact_parts {
     const char *metric;
     double score, score_se;
     struct target_unit unit;
+    /* how far predictions may go; of an ensemble, those of its members. NULL = any way */
+    const struct target_limits *limits;
     /* NULL = none */
     const struct adjust *adjust;
     const struct prep *prep;
@@ -112,7 +116,6 @@ struct artifact_parts {
     const struct artifact_part *members;
     int n_members;
     bool is_pool;
-    const struct artifact_limits *limits;
 };
 int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *err);
 
@@ -120,8 +123,8 @@ int artifact_write(const struct artifact_parts *p, struct buf *out, struct err *
 struct artifact_together {
     /* the log-linear pool of classes; else the weighted mean */
     bool is_pool;
-    /* NULL = none */
-    const struct artifact_limits *limits;
+    /* how far members may go; NULL = as far as their own files let them */
+    const struct target_limits *limits;
     const struct adjust *adjust;
     /* by the metric of the members */
     double score, se;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ARTIFACT_FORMAT 6
+#define ARTIFACT_FORMAT 7
 #define ARTIFACT_MAGIC  "ASSAYMDL"
 enum { ARTIFACT_MAX_BYTES = 1 << 30 };
 enum { ARTIFACT_NAME_BYTES = 8, ARTIFACT_ENTRY_BYTES = 8 + 8 + 8 + 32 };

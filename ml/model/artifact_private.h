@@ -10,7 +10,8 @@
  * format 1 do not know. Files without it stay of format 1. ARTIFACT_ADJUST: likewise the adjustments,
  * behind the unit, which readers of formats 1 to 3 do not know. The power of the mean is one of
  * them that readers of format 4 do not know. ARTIFACT_POOL: an ensemble is a pool, which readers of
- * formats 1 to 5 do not know; nothing follows. */
+ * formats 1 to 5 do not know; nothing follows. ARTIFACT_LIMITS: what the model may predict follows the
+ * unit, which readers of formats 1 to 6 do not know. */
 enum {
     ARTIFACT_PLAIN_FORMAT = 1,
     ARTIFACT_UNIT_FORMAT = 2,
@@ -18,6 +19,8 @@ enum {
     ARTIFACT_ADJUST_FORMAT = 4,
     ARTIFACT_POWER_FORMAT = 5,
     ARTIFACT_POOL_FORMAT = 6,
+    ARTIFACT_LIMITS_FORMAT = 7,
+    ARTIFACT_LIMITS = 0x10,
     ARTIFACT_POOL = 0x20,
     ARTIFACT_ADJUST = 0x40,
     ARTIFACT_UNIT = 0x80
@@ -57,7 +60,7 @@ struct artifact_view {
 
 struct ensemble {
     int n, n_columns;
-    struct artifact_limits limits;
+    struct target_limits limits;
     double weight[ARTIFACT_MAX_MEMBERS];
     struct artifact *file[ARTIFACT_MAX_MEMBERS];
     /* [n_columns] a member that reads the column, and which of its columns it is */

@@ -25,11 +25,17 @@ static bool adjusts(const struct artifact_parts *p)
     return p->adjust && !adjust_is_plain(p->adjust);
 }
 
+/* Those of a single model; an ensemble's stand with its members. */
+static bool has_limits(const struct artifact_parts *p)
+{
+    return p->n_members == 0 && p->limits && target_limits_are(p->limits);
+}
+
 static int write_info(const struct artifact_parts *p, struct buf *b, struct err *err)
 {
     bool has_unit = p->unit.kind != TARGET_PLAIN;
     int bits = (has_unit ? ARTIFACT_UNIT : 0) | (adjusts(p) ? ARTIFACT_ADJUST : 0) |
-               (p->is_pool ? ARTIFACT_POOL : 0);
+               (p->is_pool ? ARTIFACT_POOL : 0) | (has_limits(p) ? ARTIFACT_LIMITS : 0);
 
     if (buf_put_u8(b, (uint8_t)((int)p->task | bits), err) < 0 ||
         buf_put_str(b, p->target, err) < 0 || buf_put_str(b, p->family, err) < 0 ||
@@ -42,6 +48,9 @@ static int write_info(const struct artifact_parts *p, struct buf *b, struct err 
     }
     if (has_unit && (buf_put_u8(b, (uint8_t)p->unit.kind, err) < 0 ||
                      buf_put_f64(b, p->unit.by, err) < 0 || buf_put_f64(b, p->unit.smear, err) < 0))
+        return -1;
+    if (has_limits(p) &&
+        (buf_put_f64(b, p->limits->least, err) < 0 || buf_put_f64(b, p->limits->most, err) < 0))
         return -1;
     if (adjusts(p) && adjust_save(p->adjust, b, err) < 0)
         return -1;
@@ -125,6 +134,8 @@ static uint32_t format_of(const struct artifact_parts *p)
 {
     if (p->is_pool)
         return ARTIFACT_POOL_FORMAT;
+    if (has_limits(p))
+        return ARTIFACT_LIMITS_FORMAT;
     if (adjusts(p))
         return p->adjust->power > 0 ? ARTIFACT_POWER_FORMAT : ARTIFACT_ADJUST_FORMAT;
     if (p->n_members > 0)
@@ -145,6 +156,20 @@ static int add_unit(struct buf *b, const struct target_unit *u, struct err *err)
         json_text_num(b, u->by, err) < 0)
         return -1;
     if (is_log && (add_key(b, "smear", err) < 0 || json_text_num(b, u->smear, err) < 0))
+        return -1;
+    return buf_adds(b, "}", err);
+}
+
+/* {"least":-18171,"most":51838}, in the unit of the table */
+static int add_limits(struct buf *b, const struct artifact_parts *p, struct err *err)
+{
+    double shift = target_shift(&p->unit);
+
+    if (!has_limits(p))
+        return 0;
+    if (add_key(b, "target_limits", err) < 0 || buf_adds(b, "{\"least\":", err) < 0 ||
+        json_text_num(b, p->limits->least + shift, err) < 0 || add_key(b, "most", err) < 0 ||
+        json_text_num(b, p->limits->most + shift, err) < 0)
         return -1;
     return buf_adds(b, "}", err);
 }
@@ -220,7 +245,7 @@ static int write_schema(const struct artifact_parts *p, struct buf *b, struct er
         json_text_str(b, p->metric, err) < 0 || add_key(b, "score", err) < 0 ||
         json_text_num(b, p->score, err) < 0 || add_key(b, "score_se", err) < 0 ||
         json_text_num(b, p->score_se, err) < 0 || add_unit(b, &p->unit, err) < 0 ||
-        (p->adjust && add_adjust(b, p->adjust, err) < 0))
+        add_limits(b, p, err) < 0 || (p->adjust && add_adjust(b, p->adjust, err) < 0))
         return -1;
     if ((p->n_members > 0 ? add_members(b, p, err) : add_inputs(b, p, err)) < 0)
         return -1;
@@ -259,7 +284,7 @@ static int part_head(const struct artifact_part *m, struct buf *b, struct err *e
 /* Their number, and what each may predict. */
 static int members_head(const struct artifact_parts *p, struct buf *b, struct err *err)
 {
-    const struct artifact_limits none = { -INFINITY, INFINITY }, *l = p->limits ? p->limits : &none;
+    const struct target_limits none = { -INFINITY, INFINITY }, *l = p->limits ? p->limits : &none;
 
     if (buf_put_u32(b, (uint32_t)p->n_members, err) < 0 || buf_put_f64(b, l->least, err) < 0)
         return -1;

@@ -203,7 +203,7 @@ static void parts_take(const struct ml_data *d)
 /* Turns the target into the unit that is learnt. A deviance needs the target as it is; rmsle is the
  * RMSE of log(1 + y), so that is what is learnt; what depends on the size of the target takes no
  * shift. */
-static int data_unit(struct ml_data *d, struct err *err)
+static int unit_take(struct ml_data *d, struct err *err)
 {
     enum metric_id metric = d->spec.metric;
 
@@ -226,6 +226,15 @@ static int data_unit(struct ml_data *d, struct err *err)
     }
     for (int64_t i = 0; i < d->rows; i++)
         d->y[i] = target_learnt(&d->unit, d->y[i]);
+    return 0;
+}
+
+static int data_unit(struct ml_data *d, struct err *err)
+{
+    if (unit_take(d, err) < 0)
+        return -1;
+    if (d->spec.task == ML_REGRESSION)
+        d->limits = target_limits_of(d->truth, d->shared->use, d->rows, &d->unit, d->spec.metric);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "ml/family/family.h"
 #include "ml/metric/metric.h"
+#include "ml/model/target_limits.h"
 #include "ml/model/target_unit.h"
 #include "ml/prep/prep.h"
 #include "ml/table/frame.h"
@@ -95,7 +96,9 @@ struct ml_data {
     struct target_unit unit;
     /* TARGET_LOG where learning in it is worth a try */
     struct target_unit log_unit;
-    /* [rows] what predictions are compared with after target_back; equals y but for TARGET_LOG */
+    /* how far predictions may go; none of classes */
+    struct target_limits limits;
+    /* [rows] what predictions are compared with after target_predicted; equals y but for TARGET_LOG */
     double *truth;
     /* [rows] 0 to k_folds - 1, SPLIT_PAST, SPLIT_TEST, or SPLIT_NONE without a target. Which rows a
      * fold is trained on follows from it by fold_rows.h only: forward in time, not all rows of the

@@ -87,6 +87,16 @@ int explain_adjust(const struct adjust *a, enum explain_link link, const int *of
     return 0;
 }
 
+void explain_limit(double least, double most, int inputs, int64_t n, double *values)
+{
+    for (int64_t i = 0; i < n; i++, values += inputs + 1) {
+        double by = sum_of(values, inputs), from = values[inputs], whole = from + by,
+               base = fmin(fmax(from, least), most), end = fmin(fmax(whole, least), most);
+        if (by != 0 && isfinite(whole) && (base != from || end != whole))
+            scale(values, inputs, (end - base) / by, base);
+    }
+}
+
 void explain_adjust_weights(const struct adjust *a, double *weights, int outputs, int width)
 {
     if (!a->calibrates)

@@ -639,7 +639,7 @@ static void versions_and_strangers_are_told_apart(void **state)
     assert_null(artifact_load(b.data, b.len, &err));
     assert_int_equal(err.code, ERR_VERSION);
     b.data[12] = 1;
-    b.data[8] = 7; /* a later format that readers of format 1 may read */
+    b.data[8] = 8; /* a later format that readers of format 1 may read */
     struct artifact *a = artifact_load(b.data, b.len, &err);
     assert_non_null(a);
     artifact_close(a);

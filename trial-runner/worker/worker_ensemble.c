@@ -27,7 +27,7 @@ struct making {
     /* of models: their places in the grant */
     int at[GREEDY_MOST_MODELS];
     int n;
-    struct artifact_limits limits;
+    struct target_limits limits;
     bool has_limits;
     struct blend blend;
 };
