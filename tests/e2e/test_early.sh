@@ -35,7 +35,9 @@ for _ in $(seq 200); do "$ASSAY" ls >/dev/null 2>&1 && break; sleep .05; done
 ok "after a crash of the controller it is still there" test "$(shown '.ensemble.ships')" = true
 ok "with the same file" "$ASSAY" export early -o again.assay
 ok "to the bit" cmp e.assay again.assay
-ok "the search is stopped" "$ASSAY" stop early
-for _ in $(seq 200); do [ "$(shown .state)" = stopped ] && break; sleep .1; done
+# On a very slow machine its time may be over before.
+ends() { "$ASSAY" stop early || [ "$(shown .state)" = completed ]; }
+ok "the search is stopped" ends
+for _ in $(seq 200); do [ "$(shown '.result != null')" = true ] && break; sleep .1; done
 ok "and ships an ensemble" test "$(shown '.result.ensemble.ships')" = true
 finish
