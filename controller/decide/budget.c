@@ -1,13 +1,14 @@
 /* budget.c - time and trials of studies (budget.h). Times are on the controller's monotonic clock.
  *
  * The reserve is the largest of: 1 s; 3 % of the budget; 1.5 times the longest time that a model
- * took to arrive. If there may be an ensemble, 0.8 s more are for making it, or twice the longest time
- * that a model took to arrive, because a machine with other work reads and writes its members as
- * slowly, or what the ensemble took that was made while the search went on; and while trials are paused 3 % (at most 3 s) for completing its members. Budgets below
- * 10 s reserve 10 %, but at least 200 ms, or 300 ms while there is no model but the baseline's. After
- * a holdout the winner is fitted once more on all rows. For that, 1.2 times its estimated time is
- * reserved, if the estimate is at most 30 % of the budget; otherwise no refit is planned for, and the
- * best trial's own model ships. Nothing reserves more than 40 % of the budget.
+ * took to arrive. If there may be an ensemble, 0.8 s more are for making it, or twice the longest
+ * time that a model took to arrive, because a machine with other work reads and writes its members
+ * as slowly, or what the ensemble took that was made while the search went on; and while trials are
+ * paused 3 % (at most 3 s) for completing its members. Budgets below 10 s reserve 10 %, but at least
+ * 200 ms, or 300 ms while there is no model but the baseline's. After a holdout the winner is fitted
+ * once more on all rows. For that, 1.2 times its estimated time is reserved, if the estimate is at
+ * most 30 % of the budget; otherwise no refit is planned for, and the best trial's own model ships.
+ * Nothing reserves more than 40 % of the budget.
  *
  * hard = the end of the budget minus a fifth of the smallest reserve, and at least 100 ms before
  * the end. It does not move with the measured costs, because a costly trial that becomes the best

@@ -118,12 +118,14 @@ static int64_t trials_end_ms(const struct study *st)
 }
 
 /* Nothing is open any more but perhaps a refit or an ensemble. One that was asked for while the search
- * went on is waited for, too: where it takes so long, a second one would come too late. */
+ * went on is waited for, too, if a runner has it in work: where it takes so long, a second one would
+ * come too late. One that nobody has is given up, because its runner may be gone for good. */
 static int after_trials(const struct study *st, struct actions *out)
 {
     bool is_open = st->refit || st->early.task;
+    bool is_worked_on = st->refit || (st->early.task && lease_find(st->ctl, true, st->early.task));
 
-    if (rescue_waits(st) || (is_open && ctl_now(st->ctl) < budget_hard_ms(st)))
+    if (rescue_waits(st) || (is_worked_on && ctl_now(st->ctl) < budget_hard_ms(st)))
         return 0;
     struct known k = known_of(st);
     if (is_open)

@@ -159,7 +159,8 @@ static json_t *ensemble_new(struct study *st, bool ships, const json_t *detail,
     return o;
 }
 
-/* The last model of the study is in the early ensemble from now on, or in none. */
+/* The study's artifact is this ensemble from now on; none, if the best single model is as good. What a
+ * task that failed leaves is the ensemble before it. */
 static int early_ended(struct study *st, const struct ensemble_end *end, struct err *err)
 {
     json_t *progress = progress_load(st), *early = early_of(progress);

@@ -149,21 +149,32 @@ static bool few_differ(const struct repeats_in *in, const uint8_t *fold, const b
     return most >= 0 && (most < LEAST_ROWS || most * LEAST_SHARE < rows);
 }
 
-/* Sets the first of the rows that are equal to each, of common ones each itself; returns how many
- * are in another fold than that one, or -1. hash is overwritten. */
-static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uint32_t *place,
-                          uint32_t *first, struct err *err)
+/* Sorts the rows that are in a fold or test by their hashes, equal ones in no order: hash and place get
+ * the hash and the row of each. Returns how many there are, or -1. */
+static int64_t sort_rows(const uint8_t *fold, int64_t rows, uint64_t *hash, uint32_t *place,
+                         struct err *err)
 {
-    int64_t m = 0, apart = 0;
+    int64_t m = 0;
 
     for (int64_t i = 0; i < rows; i++) {
-        first[i] = (uint32_t)i;
         if (fold[i] == SPLIT_NONE)
             continue;
         hash[m] = hash[i];
         place[m++] = (uint32_t)i;
     }
-    if (ml_sort_u64(hash, place, (size_t)m, err) < 0)
+    return ml_sort_u64(hash, place, (size_t)m, err) < 0 ? -1 : m;
+}
+
+/* Sets the first of the rows that are equal to each, of common ones each itself; returns how many
+ * are in another fold than that one, or -1. hash is overwritten. */
+static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uint32_t *place,
+                          uint32_t *first, struct err *err)
+{
+    int64_t m = sort_rows(fold, rows, hash, place, err), apart = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        first[i] = (uint32_t)i;
+    if (m < 0)
         return -1;
     for (int64_t from = 0, to = 0; from < m; from = to) {
         uint32_t least = place[from];
@@ -187,20 +198,15 @@ static int64_t first_take(const uint8_t *fold, int64_t rows, uint64_t *hash, uin
 static int64_t alike_rows(const struct repeats_in *in, const uint8_t *fold, const bool *is_used,
                           const uint32_t *first, uint64_t *hash, uint32_t *place, struct err *err)
 {
-    int64_t rows = in->frame->rows, m = 0, all = 0, various = 0;
+    int64_t rows = in->frame->rows, all = 0, various = 0;
 
     memset(hash, 0, (size_t)rows * sizeof *hash);
     for (int c = 0; c < in->frame->n_cols; c++) {
         if (is_used[c] && strcmp(in->frame->cols[c].name, in->target) != 0)
             hash_column(in->frame, c, rows, hash);
     }
-    for (int64_t i = 0; i < rows; i++) {
-        if (fold[i] == SPLIT_NONE)
-            continue;
-        hash[m] = hash[i];
-        place[m++] = (uint32_t)i;
-    }
-    if (ml_sort_u64(hash, place, (size_t)m, err) < 0)
+    int64_t m = sort_rows(fold, rows, hash, place, err);
+    if (m < 0)
         return -1;
     for (int64_t from = 0, to = 0; from < m; from = to) {
         bool differs = false;

@@ -184,6 +184,19 @@ static void a_row_number_is_an_identifier(void **state)
     expect_one(&w, "identifier", "x3");
 }
 
+/* Makes a row equal to another, but for one column; -1 = none. */
+static void copy_row(struct made *m, int to, int from, int but)
+{
+    for (int c = 0; c < m->t->n_cols; c++) {
+        if (c == but)
+            continue;
+        if (m->t->cols[c].num)
+            m->t->cols[c].num[to] = m->t->cols[c].num[from];
+        else
+            m->t->cols[c].codes[to] = m->t->cols[c].codes[from];
+    }
+}
+
 /* Equal rows are kept in one fold, whatever the split had drawn; the study says so. */
 static void rows_that_repeat_are_kept_in_one_fold(void **state)
 {
@@ -191,15 +204,8 @@ static void rows_that_repeat_are_kept_in_one_fold(void **state)
     struct made m = clean(ROWS, ML_REGRESSION);
 
     (void)state;
-    for (int i = 0; i < 100; i++) {
-        int to = ROWS - 1 - i * 5, from = i * 5;
-        for (int c = 0; c < m.t->n_cols; c++) {
-            if (m.t->cols[c].num)
-                m.t->cols[c].num[to] = m.t->cols[c].num[from];
-            else
-                m.t->cols[c].codes[to] = m.t->cols[c].codes[from];
-        }
-    }
+    for (int i = 0; i < 100; i++)
+        copy_row(&m, ROWS - 1 - i * 5, i * 5, -1);
     found(&m, ML_REGRESSION, &nothing, NULL, &w);
     expect_one(&w, "repeats", "");
     assert_non_null(strstr(w.of[0].text, "kept in one fold"));
@@ -213,17 +219,8 @@ static void rows_that_are_measured_again_are_named(void **state)
     int target = m.t->n_cols - 1;
 
     (void)state;
-    for (int i = 0; i < 200; i++) {
-        int to = ROWS - 1 - i, from = i;
-        for (int c = 0; c < m.t->n_cols; c++) {
-            if (c == target && i % 2)
-                continue;
-            if (m.t->cols[c].num)
-                m.t->cols[c].num[to] = m.t->cols[c].num[from];
-            else
-                m.t->cols[c].codes[to] = m.t->cols[c].codes[from];
-        }
-    }
+    for (int i = 0; i < 200; i++)
+        copy_row(&m, ROWS - 1 - i, i, i % 2 ? target : -1);
     found(&m, ML_REGRESSION, &nothing, NULL, &w);
     expect_one(&w, "repeats", "");
     assert_non_null(strstr(w.of[0].text, "with another target"));

@@ -289,6 +289,29 @@ static void one_that_is_killed_or_lost_leaves_nothing(void **state)
     rig_close(&r);
 }
 
+/* A search without a limit in time is stopped when the runner that asked for the task is gone. It must not wait for another. */
+static void one_that_nobody_has_is_not_waited_for(void **state)
+{
+    struct rig r;
+    struct fake f;
+    json_t *out = NULL;
+    int64_t id = start(&r, &f, SPEC("'budget':{'trials':1000},'deterministic':false"));
+
+    (void)state;
+    work(&r, &f, 5);
+    pass_to(&r, id, 60010);
+    assert_true(rig_get(&r, id)->early.task > 0);
+    r.ctl->conf.lease_ms = 1000;
+    r.ctl->here_due = 0;
+    rig_pass(&r, 100000); /* its machine is gone */
+    assert_int_equal(RIG_CALL(&r, ctl_study_act(r.ctl, "s", CTL_STOP, &out, &rig_err)), 0);
+    json_decref(out);
+    rig_pass(&r, 10);
+    assert_int_equal(rig_get(&r, id)->row.state, SS_STOPPED);
+    assert_int_equal(r.ctl->n_tasks, 0);
+    rig_close(&r);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -298,6 +321,7 @@ int main(void)
         cmocka_unit_test(the_next_one_comes_when_the_time_has_doubled),
         cmocka_unit_test(where_none_is_due_none_is_made),
         cmocka_unit_test(one_that_is_killed_or_lost_leaves_nothing),
+        cmocka_unit_test(one_that_nobody_has_is_not_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
