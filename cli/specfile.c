@@ -153,7 +153,7 @@ static int resolve(struct study_run *s, json_t *holder, const char *spec_path,
     int rc = upload_as(s, file, as, columns, row, err);
     json_decref(same);
     if (rc == 0 && !like && !s->quiet)
-        told_dataset(*row, file);
+        told_dataset(*row, file, json_string_value(json_object_get(holder, "target")));
     if (rc == 0)
         json_object_set_new(holder, "dataset", json_string(print_text(*row, "identity")));
     return rc;

@@ -104,7 +104,7 @@ static void told_date(struct buf *b, const json_t *note)
         (void)buf_adds(b, ", moved to UTC", NULL);
 }
 
-void told_column(const json_t *col, char *out, size_t size)
+static void told(const json_t *col, bool is_target, char *out, size_t size)
 {
     const char *text = json_string_value(json_object_get(col, "note"));
     json_t *note = text ? json_loads(text, 0, NULL) : NULL;
@@ -116,9 +116,9 @@ void told_column(const json_t *col, char *out, size_t size)
         told_number(&b, note);
     else if (str_eq(read, "date") || str_eq(read, "time"))
         told_date(&b, note);
-    else if (str_eq(read, "list"))
+    else if (!is_target && str_eq(read, "list"))
         (void)buf_addf(&b, NULL, "lists parted by \"%s\"", print_safe(str_of(note, "sep")));
-    else if (str_eq(read, "text"))
+    else if (!is_target && str_eq(read, "text"))
         (void)buf_adds(&b, "running text", NULL);
     if (b.len > 0) {
         words(&b, note, "missing", "; missing: ");
@@ -130,7 +130,18 @@ void told_column(const json_t *col, char *out, size_t size)
     json_decref(note);
 }
 
-void told_dataset(const json_t *dataset, const char *file)
+void told_column(const json_t *col, char *out, size_t size)
+{
+    told(col, false, out, size);
+}
+
+static bool is_special(const json_t *col, const char *target, char *out, size_t size)
+{
+    told(col, target && strcmp(print_text(col, "name"), target) == 0, out, size);
+    return *out != '\0';
+}
+
+void told_dataset(const json_t *dataset, const char *file, const char *target)
 {
     const json_t *columns = json_object_get(json_object_get(dataset, "schema"), "columns");
     char text[TEXT];
@@ -140,16 +151,14 @@ void told_dataset(const json_t *dataset, const char *file)
 
     json_array_foreach(columns, i, col)
     {
-        told_column(col, text, sizeof(text));
-        total += *text != '\0';
+        total += is_special(col, target, text, sizeof(text));
     }
     if (total > 0)
         fprintf(stderr, "%s: %d column%s read in a special way (--columns NAME=TYPE overrides):\n",
                 print_safe(file), total, total == 1 ? " is" : "s are");
     json_array_foreach(columns, i, col)
     {
-        told_column(col, text, sizeof(text));
-        if (*text && n++ < SHOWN)
+        if (is_special(col, target, text, sizeof(text)) && n++ < SHOWN)
             fprintf(stderr, "  %.200s: %s\n", print_text(col, "name"), text);
     }
     if (total > SHOWN)

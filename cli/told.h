@@ -9,7 +9,9 @@
 /* "numbers with $ and thousands commas; missing: "-" 12"; "" = there is nothing to tell. col: one
  * of the schema's columns. The text is safe to show. */
 void told_column(const json_t *col, char *out, size_t size);
-/* Says on stderr which columns of a dataset were read in a special way, a few of them by name. */
-void told_dataset(const json_t *dataset, const char *file);
+/* Says on stderr which columns of a dataset were read in a special way, a few of them by name.
+ * target (NULL = not known yet): lists and running text there are classes as they are written, so
+ * that nothing is said of them. */
+void told_dataset(const json_t *dataset, const char *file, const char *target);
 
 #endif

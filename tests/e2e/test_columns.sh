@@ -20,6 +20,9 @@ ok "the words for missing" grep -q 'missing: "-" 15' told
 ok "the per cent" grep -q 'share: numbers with % as written' told
 ok "the order of dates" grep -q 'when: dates, month first (as all values show)' told
 ok "the lists" grep -q 'tags: lists parted by "|"' told
+ok "fit tells classes" "$ASSAY" fit train.csv --target tags --trials 2 -o tags.assay
+cp err told
+ok "not that the target holds lists, which are classes there" bash -c '! grep -q "tags: lists" told && grep -q "when: dates" told'
 
 printf 'price,share,q,when,tags\n"$2,500.50",40%%,0.5,03/05/2023,red|blue\n-,7%%,None,12/01/2023,gold\n' >one.csv
 printf 'price,share,q,when,tags\n2500.5,40,0.5,2023-03-05,red|blue\n,7,,2023-12-01,gold\n' >two.csv
