@@ -345,6 +345,8 @@ static void print_estimate(struct study_run *s, int64_t study)
         print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
         printf("trial %" PRId64 " ships; as the best of %" PRId64 " expect %s on new rows\n",
                number, compared, score);
+    } else if (number > 0) {
+        printf("trial %" PRId64 " ships\n", number);
     }
     json_decref(now);
 }

@@ -173,14 +173,15 @@ bool board_is_far_better(const struct study *st, const struct trial_mem *t,
     return study_gain(st, t->score) - study_gain(st, than->score) > least;
 }
 
-/* One of some folds that is not better than the baseline says nothing against the best of all folds. */
+/* One of some folds that is not better than the baseline says nothing against the best of all folds;
+ * nor does one that is far better on a hard first fold, but stands behind it on the board. */
 static int64_t bests_choose(const struct study *st, const struct bests *b)
 {
     if (!b->whole || !b->part)
         return b->whole ? b->whole : b->part;
-    if (!honest_beats_baseline(st, b->part))
-        return b->whole;
-    bool wins = board_is_far_better(st, &st->trials[b->part - 1], &st->trials[b->whole - 1]);
+    const struct trial_mem *whole = &st->trials[b->whole - 1], *part = &st->trials[b->part - 1];
+    bool wins = better(st, part->score, b->part, whole->score, b->whole) &&
+                honest_beats_baseline(st, b->part) && board_is_far_better(st, part, whole);
     return wins ? b->part : b->whole;
 }
 

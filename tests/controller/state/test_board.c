@@ -96,6 +96,23 @@ static void trials_are_compared_on_the_fold_that_both_have(void **state)
     }
 }
 
+/* The first fold is a hard one: .84 there is far better than what the best trial of all folds has, which
+ * is the first of the board with .85 all the same. */
+static void what_ships_is_what_stands_for_the_study(void **state)
+{
+    struct made m = { 0 };
+
+    (void)state;
+    int64_t whole = add(&m, 0.85, 0.004, false);
+    m.trials[whole - 1].first_score = 0.8;
+    int64_t cut = add(&m, 0.84, 0.01, true);
+    m.trials[cut - 1].first_score = 0.84;
+    assert_true(board_is_far_better(&m.st, &m.trials[cut - 1], &m.trials[whole - 1]));
+    assert_int_equal(board_best(&m.st), whole);
+    assert_int_equal(board_best_artifact(&m.st), whole);
+    made_fini(&m);
+}
+
 /* The error that a fold of few rows tells is near 0 where it has no wrong row; that of all five folds,
  * times the root of 5, counts there. */
 static void a_fold_without_an_error_wins_by_the_error_of_others(void **state)
@@ -157,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_trial_that_came_first_ships_only_if_far_better),
         cmocka_unit_test(trials_are_compared_on_the_fold_that_both_have),
+        cmocka_unit_test(what_ships_is_what_stands_for_the_study),
         cmocka_unit_test(a_fold_without_an_error_wins_by_the_error_of_others),
         cmocka_unit_test(scores_of_some_folds_are_outdone_within_two_errors),
         cmocka_unit_test(the_model_of_the_best_whole_trial_is_kept),
