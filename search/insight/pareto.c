@@ -6,8 +6,11 @@
  * member dominates it. A point that is dominated by a member of one front is also dominated by a
  * member of every front before it, so binary search finds the front.
  *
- * The hypervolume is computed from exclusive volumes (While, Bradstreet, Barone, A Fast Way of
- * Calculating Exact Hypervolumes, IEEE TEVC 2012). */
+ * The hypervolume is swept along the first objective, best first: each point adds its value there
+ * times what it adds to the volume of the points before it in the other objectives (Fonseca,
+ * Paquete, Lopez-Ibanez, An Improved Dimension-Sweep Algorithm for the Hypervolume Indicator, CEC
+ * 2006; Beume, Fonseca, Lopez-Ibanez, Paquete, Vahrenhold, On the Complexity of Computing the
+ * Hypervolume Indicator, IEEE TEVC 2009). */
 #include "search/insight/pareto.h"
 
 #include "base/base.h"
@@ -152,7 +155,7 @@ int pareto_front(const double *values, int n, int m, int *rows)
 
 /* ---- hypervolume ---- */
 
-/* The area under a sorted front of two objectives above 0. */
+/* The area above 0 under sorted items of two objectives. */
 static double area(const struct item *items, int n)
 {
     double sum = 0, height = 0;
@@ -166,43 +169,92 @@ static double area(const struct item *items, int n)
     return sum;
 }
 
-static double box(const double *v, int m)
-{
-    double out = 1;
+/* The points of two objectives that no other dominates: x rises and y falls. */
+struct stair {
+    double x, y;
+};
+struct stairs {
+    struct stair *at;
+    int n;
+};
 
-    for (int k = 0; k < m; k++)
-        out *= v[k];
-    return out;
+/* Adds a point. Returns by how much the area under the stairs grows. */
+static double stairs_add(struct stairs *s, double x, double y)
+{
+    int end, first;
+    double gain = 0, from = 0;
+
+    BISECT(end, s->n, s->at[end].x < x);
+    if (end < s->n && s->at[end].y >= y)
+        return 0;
+    for (first = end; first > 0 && s->at[first - 1].y <= y;)
+        first--;
+    from = first > 0 ? s->at[first - 1].x : 0;
+    for (int i = first; i < end; i++) { /* these are dominated now */
+        gain += (s->at[i].x - from) * (y - s->at[i].y);
+        from = s->at[i].x;
+    }
+    gain += (x - from) * (y - (end < s->n ? s->at[end].y : 0));
+    end += end < s->n && s->at[end].x == x;
+    memmove(s->at + first + 1, s->at + end, (size_t)(s->n - end) * sizeof *s->at);
+    s->at[first] = (struct stair){ x, y };
+    s->n += first + 1 - end;
+    return gain;
 }
 
-/* The volume above 0 of items that are sorted and of which none dominates another. Each item adds
- * its box less the part that the items after it cover too; that part is the volume of those items,
- * limited to the box. */
-static double volume(const struct item *items, int n, int m)
+static double volume_of_three(const struct item *items, int n)
 {
+    struct stairs s = { .at = mem_array((size_t)n + 1, sizeof *s.at) };
     double sum = 0;
 
-    if (n == 0)
-        return 0;
-    if (m == 1)
-        return items[0].v[0];
-    if (m == 2)
-        return area(items, n);
-    double *limited = mem_array((size_t)n * (size_t)m, sizeof *limited);
-    struct item *rest = mem_array((size_t)n, sizeof *rest);
-    for (int i = 0; i < n; i++) { /* what item i covers and later ones do not */
-        int n_rest = n - i - 1;
-        for (int k = 0; k < n_rest; k++) {
-            for (int j = 0; j < m; j++)
-                limited[k * m + j] = MIN(items[i].v[j], items[i + 1 + k].v[j]);
-            rest[k] = (struct item){ limited + (size_t)k * (size_t)m, k, m };
+    for (int i = 0; i < n; i++)
+        sum += items[i].v[0] * stairs_add(&s, items[i].v[1], items[i].v[2]);
+    mem_free(s.at);
+    return sum;
+}
+
+/* What a point adds to the volume of others in the last three objectives is its box less what they
+ * cover of it, which is the volume of these points, limited to the box. The points before it are kept
+ * in the order of the second objective, in which they stay when they are limited. */
+static double volume_of_four(const struct item *items, int n)
+{
+    const double **before = mem_array((size_t)n + 1, sizeof *before);
+    struct item *inside = mem_array((size_t)n + 1, sizeof *inside);
+    double *limited = mem_array(3 * (size_t)n + 1, sizeof *limited), sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        const double *v = items[i].v;
+        for (int k = 0; k < i; k++) {
+            double *to = limited + 3 * (size_t)k;
+            for (int j = 0; j < 3; j++)
+                to[j] = MIN(v[j + 1], before[k][j + 1]);
+            inside[k] = (struct item){ to, k, 3 };
         }
-        qsort(rest, (size_t)n_rest, sizeof *rest, lexicographic);
-        sum += box(items[i].v, m) - volume(rest, keep_front(rest, n_rest, m), m);
+        sum += v[0] * (v[1] * v[2] * v[3] - volume_of_three(inside, i));
+        int at;
+        BISECT(at, i, before[at][1] > v[1]);
+        memmove(before + at + 1, before + at, (size_t)(i - at) * sizeof *before);
+        before[at] = v;
     }
-    mem_free(rest);
+    mem_free(before);
+    mem_free(inside);
     mem_free(limited);
     return sum;
+}
+
+/* The volume above 0 of items that are sorted. */
+static double volume(const struct item *items, int n, int m)
+{
+    switch (m) {
+    case 1:
+        return n > 0 ? items[0].v[0] : 0;
+    case 2:
+        return area(items, n);
+    case 3:
+        return volume_of_three(items, n);
+    default:
+        return volume_of_four(items, n);
+    }
 }
 
 double pareto_hypervolume(const double *values, int n, int m, const double *reference)
@@ -219,7 +271,7 @@ double pareto_hypervolume(const double *values, int n, int m, const double *refe
         kept += is_above;
     }
     struct item *items = sorted_new(above, kept, m, &count);
-    double out = volume(items, keep_front(items, count, m), m);
+    double out = volume(items, count, m);
     mem_free(items);
     mem_free(above);
     return out;

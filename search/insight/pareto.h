@@ -21,7 +21,7 @@ int pareto_ranks(const double *values, int n, int m, int *ranks);
 int pareto_front(const double *values, int n, int m, int *rows);
 /* The volume that the points dominate above `reference`. All numbers must be finite. A point that
  * is not better than the reference in every objective adds nothing. Order and repeats do not
- * matter. */
+ * matter. O(n log n) comparisons for m <= 3, O(n^2 log n) for m = 4. */
 double pareto_hypervolume(const double *values, int n, int m, const double *reference);
 
 #endif

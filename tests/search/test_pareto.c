@@ -129,6 +129,118 @@ static void hypervolume_is_that_of_inclusion_and_exclusion(void **state)
     }
 }
 
+/* How many cells of a lattice a point covers, counted one by one. */
+static int covered_cells(const double *v, int n, int m, int side)
+{
+    int cells = 1, covered = 0;
+
+    for (int k = 0; k < m; k++)
+        cells *= side;
+    for (int cell = 0; cell < cells; cell++) {
+        double corner[PARETO_MAX_OBJECTIVES];
+        bool is_covered = false;
+        for (int k = 0, rest = cell; k < m; k++, rest /= side)
+            corner[k] = 1 + rest % side;
+        for (int i = 0; i < n && !is_covered; i++) {
+            is_covered = true;
+            for (int k = 0; k < m; k++)
+                is_covered = is_covered && v[i * m + k] >= corner[k];
+        }
+        covered += is_covered;
+    }
+    return covered;
+}
+
+/* Many ties and repeats, and sums that are exact. */
+static void hypervolume_of_whole_numbers_is_the_number_of_cells(void **state)
+{
+    enum { SIDE = 7 };
+    static const double ref[PARETO_MAX_OBJECTIVES];
+
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        struct rng r;
+        double v[MOST * PARETO_MAX_OBJECTIVES];
+        int m = 1 + s % PARETO_MAX_OBJECTIVES, n = s % MOST;
+
+        rng_init(&r, test_seed(), 6000 + (uint64_t)s);
+        for (int i = 0; i < n * m; i++)
+            v[i] = rng_below(&r, SIDE + 1);
+        assert_true(pareto_hypervolume(v, n, m, ref) == covered_cells(v, n, m, SIDE));
+    }
+}
+
+/* All points of whole numbers above 0 whose sum is `sum`, in any order. None dominates another. */
+static double *plane_new(int m, int sum, struct rng *r, int *n)
+{
+    int all = 1, side = sum - m + 1;
+    double *v = NULL;
+
+    for (int k = 1; k < m; k++)
+        all *= side;
+    v = calloc((size_t)all * (size_t)m, sizeof *v);
+    assert_non_null(v);
+    *n = 0;
+    for (int i = 0; i < all; i++) {
+        double *point = v + *n * m;
+        point[m - 1] = sum;
+        for (int k = 0, rest = i; k < m - 1; k++, rest /= side) {
+            point[k] = 1 + rest % side;
+            point[m - 1] -= point[k];
+        }
+        *n += point[m - 1] >= 1;
+    }
+    for (int i = *n - 1; i > 0; i--) {
+        int other = (int)rng_below(r, (uint32_t)i + 1);
+        for (int k = 0; k < m; k++) {
+            double kept = v[i * m + k];
+            v[i * m + k] = v[other * m + k];
+            v[other * m + k] = kept;
+        }
+    }
+    return v;
+}
+
+/* The plane covers the cells whose corners add up to at most its sum: sum over m of them. */
+static void large_fronts_cover_what_is_below_their_plane(void **state)
+{
+    static const struct {
+        int m, sum, n;
+        double want;
+    } cases[] = { { 3, 150, 11026, 551300 }, { 4, 20, 969, 4845 } };
+    static const double ref[PARETO_MAX_OBJECTIVES];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 7000);
+    for (size_t c = 0; c < ARRAY_LEN(cases); c++) {
+        int n = 0;
+        double *v = plane_new(cases[c].m, cases[c].sum, &r, &n);
+        assert_int_equal(n, cases[c].n);
+        assert_true(pareto_hypervolume(v, n, cases[c].m, ref) == cases[c].want);
+        free(v);
+    }
+}
+
+/* None of them dominates another: an algorithm that leaves out only what is dominated takes twice as
+ * long for each further one. */
+static void many_equal_points_cover_what_one_does(void **state)
+{
+    enum { N = 200 };
+    static const double ref[PARETO_MAX_OBJECTIVES];
+    double v[N * PARETO_MAX_OBJECTIVES];
+
+    (void)state;
+    for (int m = 1; m <= PARETO_MAX_OBJECTIVES; m++) {
+        for (int i = 0; i < N * m; i++)
+            v[i] = 0.5 + i % m;
+        double want = 1;
+        for (int k = 0; k < m; k++)
+            want *= v[k];
+        assert_true(pareto_hypervolume(v, N, m, ref) == want);
+    }
+}
+
 static void hypervolume_is_what_chance_hits(void **state)
 {
     enum { N = 40, DARTS = 40000 };
@@ -209,6 +321,9 @@ int main(void)
         cmocka_unit_test(ranks_are_what_is_left_when_fronts_are_taken_away),
         cmocka_unit_test(the_front_is_rank_zero_in_order_of_the_first_objective),
         cmocka_unit_test(hypervolume_is_that_of_inclusion_and_exclusion),
+        cmocka_unit_test(hypervolume_of_whole_numbers_is_the_number_of_cells),
+        cmocka_unit_test(large_fronts_cover_what_is_below_their_plane),
+        cmocka_unit_test(many_equal_points_cover_what_one_does),
         cmocka_unit_test(hypervolume_is_what_chance_hits),
         cmocka_unit_test(order_repeats_and_the_dominated_change_no_volume),
         cmocka_unit_test(a_hundred_thousand_points_of_two_objectives_are_sorted_at_once),
