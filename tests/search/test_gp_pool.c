@@ -39,12 +39,12 @@ static int lanes_of(const struct gp_block *b)
     return b->is_half ? GP_LANES / 2 : GP_LANES;
 }
 
-static void block_fill(struct scene *s, struct rng *r, struct gp_block *b)
+static void block_fill(struct scene *s, struct rng *r, struct gp_block *b, bool is_half)
 {
     double unit[D], point[D], x[D];
 
     gp_block_init(b, D, D, CAP);
-    b->is_half = rng_below(r, 2);
+    b->is_half = is_half;
     for (int l = 0; l < lanes_of(b); l++) {
         random_point(s, r, unit, point, x);
         gp_block_put(b, &s->code, l, x, unit, l == 3 ? 0 : (uint64_t)l + 1);
@@ -82,7 +82,7 @@ static void scene_init(struct scene *s, struct rng *r)
     s->aim = (struct gp_aim){ rng_normal(r), rng_below(r, 2) };
     gp_model_clear(&s->model, s->theta);
     grow(s, r, s->n);
-    block_fill(s, r, &s->block);
+    block_fill(s, r, &s->block, rng_below(r, 2));
 }
 
 static void scene_fini(struct scene *s)
@@ -187,6 +187,47 @@ static void every_instruction_set_gives_the_same_scores(void **state)
     simd_force(simd_best());
 }
 
+/* Rows that came one by one or several at once, with the instruction set `level`. */
+static void side_by_side(struct scene *s, struct rng *r, enum simd_level level)
+{
+    struct gp_block blocks[GP_BLOCKS], one;
+
+    for (int b = 0; b < GP_BLOCKS; b++)
+        block_fill(s, r, &blocks[b], false);
+    for (int n = s->n; n <= MOST; n += 1 + (int)rng_below(r, 6)) {
+        grow(s, r, n);
+        simd_force(level);
+        gp_blocks_score(blocks, &s->model, &s->aim);
+        simd_force(SIMD_PLAIN);
+        for (int b = 0; b < GP_BLOCKS; b++) {
+            gp_block_init(&one, D, D, CAP);
+            memcpy(one.x, blocks[b].x, D * GP_LANES * sizeof *one.x);
+            memcpy(one.hash, blocks[b].hash, sizeof one.hash);
+            gp_block_score(&one, &s->model, &s->aim);
+            assert_memory_equal(blocks[b].score, one.score, sizeof one.score);
+            gp_block_fini(&one);
+        }
+        gp_block_cut(&blocks[rng_below(r, GP_BLOCKS)], (int)rng_below(r, (uint32_t)n));
+    }
+    for (int b = 0; b < GP_BLOCKS; b++)
+        gp_block_fini(&blocks[b]);
+}
+
+static void blocks_side_by_side_have_the_scores_of_each_alone(void **state)
+{
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 5);
+    for (int round = 0; round < 100; round++) {
+        struct scene s;
+        scene_init(&s, &r);
+        side_by_side(&s, &r, (enum simd_level)(round % ((int)simd_best() + 1)));
+        scene_fini(&s);
+    }
+    simd_force(simd_best());
+}
+
 static void a_copied_candidate_is_the_same(void **state)
 {
     struct gp_block other;
@@ -196,7 +237,7 @@ static void a_copied_candidate_is_the_same(void **state)
     (void)state;
     rng_init(&r, test_seed(), 4);
     scene_init(&s, &r);
-    block_fill(&s, &r, &other);
+    block_fill(&s, &r, &other, rng_below(&r, 2));
     gp_block_score(&s.block, &s.model, &s.aim);
     gp_block_score(&other, &s.model, &s.aim);
     gp_block_copy(&other, 3, &s.block, 7, D, D);
@@ -215,6 +256,7 @@ int main(void)
         cmocka_unit_test(scores_are_the_expected_improvement),
         cmocka_unit_test(what_was_cut_leaves_no_trace),
         cmocka_unit_test(every_instruction_set_gives_the_same_scores),
+        cmocka_unit_test(blocks_side_by_side_have_the_scores_of_each_alone),
         cmocka_unit_test(a_copied_candidate_is_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 enum { STRIDE = 44, MAX_N = 40 };
 
@@ -210,6 +211,52 @@ static void rows_side_by_side_change_no_bit(void **state)
     simd_force(simd_best());
 }
 
+static void two_right_sides_are_solved_as_one_after_the_other(void **state)
+{
+    double want[2][MAX_N], got[2][MAX_N];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 5);
+    factored(&r, MAX_N, MAX_N, 0.5);
+    for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+        for (int n = 0; n <= MAX_N; n++) {
+            for (int i = 0; i < 2 * MAX_N; i++)
+                want[i / MAX_N][i % MAX_N] = got[i / MAX_N][i % MAX_N] = rng_normal(&r);
+            simd_force(SIMD_PLAIN);
+            la_solve_lower(l, STRIDE, 0, n, want[0]);
+            la_solve_lower(l, STRIDE, 0, n, want[1]);
+            simd_force((enum simd_level)level);
+            la_solve_lower_two(l, STRIDE, n, got[0], got[1]);
+            assert_memory_equal(got, want, sizeof want);
+        }
+    }
+    simd_force(simd_best());
+}
+
+/* A row that is solved and then ended has the bits of the factor's. */
+static void a_row_is_ended_by_its_pivot(void **state)
+{
+    double want[STRIDE];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 6);
+    factored(&r, MAX_N, MAX_N, 0.5);
+    for (int i = 0; i < MAX_N; i++) {
+        double *row = l + i * STRIDE;
+        memcpy(want, row, sizeof want);
+        memcpy(row, a + i * STRIDE, ((size_t)i + 1) * sizeof *row);
+        la_solve_lower(l, STRIDE, 0, i, row);
+        la_cholesky_pivot(l, STRIDE, i, 1e-9);
+        assert_memory_equal(row, want, sizeof want);
+        row[i] = -1;
+        la_cholesky_pivot(l, STRIDE, i, 1e-9);
+        assert_true(row[i] == sqrt(1e-9));
+        row[i] = want[i];
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +266,8 @@ int main(void)
         cmocka_unit_test(upper_factors_have_the_same_bits_everywhere),
         cmocka_unit_test(a_matrix_without_full_rank_still_factors),
         cmocka_unit_test(rows_side_by_side_change_no_bit),
+        cmocka_unit_test(two_right_sides_are_solved_as_one_after_the_other),
+        cmocka_unit_test(a_row_is_ended_by_its_pivot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

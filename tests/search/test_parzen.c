@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/simd.h"
 #include "search/samplers/tpe/parzen.h"
+#include "search/samplers/tpe/parzen_sum.h"
 
 #include <math.h>
 
@@ -316,6 +317,35 @@ static void kept_kernels_are_as_new_ones(void **state)
 }
 
 /* 512 parameters: products of densities overflow a double, their logs must not. */
+/* Numbers behind the last row stay as they are. */
+static void columns_are_turned_into_rows(void **state)
+{
+    enum { ROOM = (PARZEN_MAX_CELLS + 1) * PARZEN_BATCH };
+    double from[PARZEN_BATCH][PARZEN_MAX_CELLS], got[ROOM];
+    const double *columns[PARZEN_BATCH];
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, test_seed(), 9);
+    for (int c = 0; c < PARZEN_BATCH; c++) {
+        columns[c] = from[c];
+        for (int at = 0; at < PARZEN_MAX_CELLS; at++)
+            from[c][at] = rng_unit(&r);
+    }
+    for (int level = SIMD_PLAIN; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        for (int n = 1; n <= PARZEN_MAX_CELLS; n++) {
+            for (int i = 0; i < ROOM; i++)
+                got[i] = -1;
+            parzen_turn(columns, n, got);
+            for (int i = 0; i < ROOM; i++)
+                assert_true(got[i] ==
+                            (i < n * PARZEN_BATCH ? from[i % PARZEN_BATCH][i / PARZEN_BATCH] : -1));
+        }
+    }
+    simd_force(simd_best());
+}
+
 static void very_many_parameters_stay_finite(void **state)
 {
     double place[SPACE_MAX_PARAMS], point[SPACE_MAX_PARAMS], other[SPACE_MAX_PARAMS];
@@ -362,6 +392,7 @@ int main(void)
         cmocka_unit_test(every_instruction_set_gives_the_same_bits),
         cmocka_unit_test(a_point_has_the_same_density_in_any_batch),
         cmocka_unit_test(kept_kernels_are_as_new_ones),
+        cmocka_unit_test(columns_are_turned_into_rows),
         cmocka_unit_test(very_many_parameters_stay_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

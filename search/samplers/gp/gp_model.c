@@ -70,6 +70,8 @@ void gp_kernel_set(struct gp_kernel *g, int d, const double *theta)
     g->signal = all[GP_SIGNAL];
     g->noise = all[GP_NOISE];
     memcpy(g->weight, all + GP_SCALE, (size_t)d * sizeof *all);
+    for (int k = 0; k < d; k++)
+        g->single[k] = (float)g->weight[k];
 }
 
 SIMD_BODY void gp_covariance_body(const struct gp_points *p, const struct gp_kernel *g,
@@ -102,6 +104,8 @@ void gp_model_init(struct gp_model *m, int d, int cap)
     gp_points_init(&m->points, d, cap);
     m->chol = la_array((size_t)cap * (size_t)cap, &m->room);
     m->single = mem_alloc((size_t)cap * (size_t)cap * sizeof *m->single);
+    m->alpha_single = mem_array((size_t)cap, sizeof *m->alpha_single);
+    m->points_single = mem_array((size_t)cap * (size_t)d + 1, sizeof *m->points_single);
     m->alpha = mem_array((size_t)cap, sizeof *m->alpha);
     m->weight = mem_array((size_t)cap, sizeof *m->weight);
     m->row = mem_array((size_t)cap, sizeof *m->row);
@@ -112,6 +116,8 @@ void gp_model_fini(struct gp_model *m)
     gp_points_fini(&m->points);
     mem_free(m->room);
     mem_free(m->single);
+    mem_free(m->alpha_single);
+    mem_free(m->points_single);
     mem_free(m->alpha);
     mem_free(m->weight);
     mem_free(m->row);
@@ -136,24 +142,57 @@ void gp_points_get(const struct gp_points *p, int i, double *x)
         x[k] = p->x[k * p->cap + i];
 }
 
+/* Fills row i of the matrix. A believed value has no noise. */
+static void row_fill(struct gp_model *m, int i, bool is_told)
+{
+    double x[GP_MAX_DIMS], *row = m->chol + (size_t)i * (size_t)m->points.cap;
+    int d = m->points.d;
+
+    gp_points_get(&m->points, i, x);
+    for (int k = 0; k < d; k++)
+        m->points_single[i * d + k] = (float)x[k];
+    gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
+    row[i] = m->kernel.signal;
+    if (is_told)
+        row[i] += m->kernel.noise * m->points.share[i];
+}
+
+/* Factors the rows that are not factored yet, and makes alpha of the targets that it holds, unless it
+ * is made. Nearly always one or two results have come, which are solved side by side. */
+static void rows_factor(struct gp_model *m, bool has_alpha)
+{
+    double *chol = m->chol, least = JITTER * m->kernel.signal;
+    int cap = m->points.cap, n = m->points.n, first = m->n_rows, solved = 0;
+    double *row = chol + (size_t)first * (size_t)cap, *next = row + cap;
+
+    if (n - first == 2) {
+        la_solve_lower_two(chol, cap, first, row, next);
+        la_cholesky_pivot(chol, cap, first, least);
+        la_solve_lower(chol, cap, first, first + 1, next);
+        la_cholesky_pivot(chol, cap, first + 1, least);
+    } else if (n - first == 1 && !has_alpha && m->n_targets == n) {
+        la_solve_lower_two(chol, cap, first, row, m->alpha);
+        la_cholesky_pivot(chol, cap, first, least);
+        solved = first;
+    } else {
+        la_cholesky_rows(chol, cap, first, n, least);
+    }
+    if (!has_alpha)
+        la_solve_lower(chol, cap, solved, m->n_targets, m->alpha);
+}
+
 void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
 {
-    double x[GP_MAX_DIMS], signal = m->kernel.signal;
     int cap = m->points.cap;
-
     bool is_told = m->n_targets >= 0;
 
     CHECK(!is_told || n_targets == m->n_targets);
     m->n_targets = n_targets;
-    for (int i = m->n_rows; i < m->points.n; i++) {
-        double *row = m->chol + (size_t)i * (size_t)cap;
-        gp_points_get(&m->points, i, x);
-        gp_covariance(&m->points, &m->kernel, x, i, row, NULL);
-        row[i] = signal; /* a believed value has no noise */
-        if (i < n_targets)
-            row[i] += m->kernel.noise * m->points.share[i];
-    }
-    la_cholesky_rows(m->chol, cap, m->n_rows, m->points.n, JITTER * signal);
+    for (int i = m->n_rows; i < m->points.n; i++)
+        row_fill(m, i, i < n_targets);
+    if (!is_told)
+        memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);
+    rows_factor(m, is_told);
     for (int i = m->n_rows; i < m->points.n; i++) {
         const double *row = m->chol + (size_t)i * (size_t)cap;
         float *single = m->single + (size_t)i * (size_t)cap;
@@ -161,10 +200,10 @@ void gp_model_extend(struct gp_model *m, int n_targets, const double *targets)
             single[j] = (float)row[j];
     }
     if (!is_told) {
-        memcpy(m->alpha, targets, (size_t)n_targets * sizeof *targets);
-        la_solve_lower(m->chol, cap, 0, n_targets, m->alpha);
         memcpy(m->weight, m->alpha, (size_t)n_targets * sizeof *m->alpha);
         la_solve_lower_transposed(m->chol, cap, n_targets, m->weight);
+        for (int i = 0; i < n_targets; i++)
+            m->alpha_single[i] = (float)m->alpha[i];
     }
     m->n_rows = m->points.n;
 }

@@ -45,6 +45,7 @@ void gp_points_add(struct gp_points *p, const double *x); /* below cap */
 struct gp_kernel {
     double signal, noise;
     double weight[GP_MAX_DIMS]; /* 1 / length scale^2 */
+    float single[GP_MAX_DIMS];  /* the same */
 };
 void gp_kernel_set(struct gp_kernel *g, int d, const double *theta);
 /* k[i] = covariance of x and point i without noise, for i < n. slope[i], if not NULL, is dk/d(r^2)
@@ -55,12 +56,13 @@ void gp_covariance(const struct gp_points *p, const struct gp_kernel *g, const d
 struct gp_model {
     struct gp_points points;
     struct gp_kernel kernel;
-    int n_targets;  /* -1: not told yet */
-    int n_rows;     /* points that are factored so far, at most points.n */
-    double *room;   /* that chol is in */
-    double *chol;   /* cap x cap */
-    float *single;  /* the same in single precision, for gp_pool.c */
-    double *alpha;  /* L^-1 of the targets */
+    int n_targets; /* -1: not told yet */
+    int n_rows;    /* points that are factored so far, at most points.n */
+    double *room;  /* that chol is in */
+    double *chol;  /* cap x cap */
+    double *alpha; /* L^-1 of the targets */
+    /* The same in single precision, for gp_pool.c, and the points: points_single[i * d + k]. */
+    float *single, *alpha_single, *points_single;
     double *weight; /* K^-1 of the targets */
     double *row;    /* scratch, cap */
 };

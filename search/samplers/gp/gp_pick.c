@@ -285,7 +285,7 @@ static void block_make(struct maker *m, struct gp_block *b, const struct place *
     int looking = b->is_half ? LOOKING_HALF : LOOKING;
 
     memset(b->hash, 0, sizeof b->hash);
-    b->rows = 0;
+    gp_block_cut(b, 0);
     for (int l = 0; l < (b->is_half ? GP_LANES / 2 : GP_LANES); l++) {
         for (int t = 0; t < TRIES; t++) {
             make_one(m, leaders, n_leaders, l < looking);
@@ -355,8 +355,7 @@ int gp_pick_point(const struct gp_pick *p, double *point)
     marks_make(&m);
     if (!pool->is_started)
         pool_start(&m);
-    for (int b = 0; b < GP_BLOCKS; b++)
-        gp_block_score(&pool->kept[b], p->model, &p->aim);
+    gp_blocks_score(pool->kept, p->model, &p->aim);
     int n = leaders_find(p, leaders, LEADERS);
     pool->fresh.is_half = is_half(&m) && n > 0;
     for (int i = 0; i < rounds && !pool->is_whole; i++) {

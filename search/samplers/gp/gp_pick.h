@@ -10,7 +10,7 @@
 #include "search/samplers/gp/gp_pool.h"
 #include "search/space/hash_set.h"
 
-enum { GP_MAX_ELITES = 8, GP_BLOCKS = 6 };
+enum { GP_MAX_ELITES = 8 };
 
 struct gp_pool {
     const struct gp_code *code; /* borrowed; NULL: not made yet */

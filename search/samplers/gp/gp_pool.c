@@ -61,6 +61,7 @@ void gp_block_copy(struct gp_block *to, int lane, const struct gp_block *from, i
     for (int k = 0; k < d; k++)
         to->x[k * GP_LANES + lane] = from->x[k * GP_LANES + at];
     memcpy(to->units + (size_t)lane * n, from->units + (size_t)at * n, n * sizeof *to->units);
+    to->square[lane] = from->square[at];
     to->score[lane] = from->score[at];
     to->hash[lane] = from->hash[at];
 }
@@ -77,19 +78,20 @@ SIMD_BODY void distances_add(const float *x, float at, bool is_choice, float wei
 }
 
 /* Writes the covariances of all lanes with the model's points from..to-1: first the distances. */
-SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g, const float *x,
-                           int from, int to, float *restrict v)
+SIMD_BODY void covary_body(const struct gp_model *m, const float *x, int from, int to,
+                           float *restrict v)
 {
-    float *restrict first = v + (size_t)from * GP_LANES, signal = (float)g->signal;
+    float *restrict first = v + (size_t)from * GP_LANES, signal = (float)m->kernel.signal;
+    const struct gp_points *p = &m->points;
     int n = (to - from) * GP_LANES;
 
     for (int i = from; i < to; i++) {
         octo a = { 0 }, b = { 0 };
         for (int k = 0; k < p->d; k++) {
-            float at = (float)p->x[(size_t)k * (size_t)p->cap + (size_t)i];
+            float at = m->points_single[i * p->d + k], weight = m->kernel.single[k];
             const float *lane = x + (size_t)k * GP_LANES;
-            distances_add(lane, at, p->is_choice[k], (float)g->weight[k], &a);
-            distances_add(lane + EIGHT, at, p->is_choice[k], (float)g->weight[k], &b);
+            distances_add(lane, at, p->is_choice[k], weight, &a);
+            distances_add(lane + EIGHT, at, p->is_choice[k], weight, &b);
         }
         OCTO(v, i) = a;
         OCTO(v + EIGHT, i) = b;
@@ -98,33 +100,35 @@ SIMD_BODY void covary_body(const struct gp_points *p, const struct gp_kernel *g,
         first[c] = gp_matern_single(first[c], signal);
 }
 
-/* The same for the first eight lanes. */
-SIMD_BODY void covary_half_body(const struct gp_points *p, const struct gp_kernel *g,
-                                const float *x, int from, int to, float *restrict v)
+/* The same for the first eight lanes, EIGHT rows side by side. */
+SIMD_BODY void covary_half_body(const struct gp_model *m, const float *x, int from, int to,
+                                float *restrict v)
 {
-    float signal = (float)g->signal, near[EIGHT];
+    float signal = (float)m->kernel.signal, near[EIGHT * EIGHT];
+    const struct gp_points *p = &m->points;
 
-    for (int i = from; i < to; i++) {
-        octo a = { 0 };
-        for (int k = 0; k < p->d; k++) {
-            float at = (float)p->x[(size_t)k * (size_t)p->cap + (size_t)i];
-            distances_add(x + (size_t)k * GP_LANES, at, p->is_choice[k], (float)g->weight[k], &a);
+    for (int first = from; first < to; first += EIGHT) {
+        int n = to - first < EIGHT ? to - first : EIGHT;
+        memset(near, 0, sizeof near);
+        for (int i = 0; i < n; i++) {
+            octo a = { 0 };
+            for (int k = 0; k < p->d; k++)
+                distances_add(x + (size_t)k * GP_LANES, m->points_single[(first + i) * p->d + k],
+                              p->is_choice[k], m->kernel.single[k], &a);
+            memcpy(near + i * EIGHT, &a, sizeof a);
         }
-        memcpy(near, &a, sizeof near);
-        for (int c = 0; c < EIGHT; c++)
+        for (int c = 0; c < EIGHT * EIGHT; c++)
             near[c] = gp_matern_single(near[c], signal);
-        memcpy(v + (size_t)i * GP_LANES, near, sizeof near);
+        for (int i = 0; i < n; i++)
+            OCTO(v, first + i) = LA_OCTO(near + i * EIGHT);
     }
 }
 
 SIMD_KERNEL_STATIC(covary_half,
-                   (const struct gp_points *p, const struct gp_kernel *g, const float *x, int from,
-                    int to, float *v),
-                   (p, g, x, from, to, v))
-SIMD_KERNEL_STATIC(covary,
-                   (const struct gp_points *p, const struct gp_kernel *g, const float *x, int from,
-                    int to, float *v),
-                   (p, g, x, from, to, v))
+                   (const struct gp_model *m, const float *x, int from, int to, float *v),
+                   (m, x, from, to, v))
+SIMD_KERNEL_STATIC(covary, (const struct gp_model *m, const float *x, int from, int to, float *v),
+                   (m, x, from, to, v))
 
 /* Row i of L v = k, in place. */
 SIMD_BODY void solve_row(const float *row, int i, float *v)
@@ -238,6 +242,41 @@ SIMD_KERNEL_STATIC(solve_half, (const float *l, size_t stride, int from, int to,
 SIMD_KERNEL_STATIC(solve, (const float *l, size_t stride, int from, int to, float *v),
                    (l, stride, from, to, v))
 
+/* Row i of all lanes of GP_BLOCKS blocks, whose rows before are solved: so many sums that none waits for
+ * its own additions. */
+SIMD_BODY void add_row_body(const struct gp_model *m, int i, struct gp_block *blocks)
+{
+    const float *row = m->single + (size_t)i * (size_t)m->points.cap;
+    float near[GP_BLOCKS * GP_LANES], signal = (float)m->kernel.signal, *v[GP_BLOCKS];
+    octo s[2 * GP_BLOCKS] = { 0 };
+
+    for (int k = 0; k < m->points.d; k++) {
+        float at = m->points_single[i * m->points.d + k], weight = m->kernel.single[k];
+#pragma GCC unroll 12
+        for (int q = 0; q < 2 * GP_BLOCKS; q++)
+            distances_add(blocks[q / 2].x + k * GP_LANES + q % 2 * EIGHT, at,
+                          m->points.is_choice[k], weight, &s[q]);
+    }
+    memcpy(near, s, sizeof near);
+    for (int c = 0; c < GP_BLOCKS * GP_LANES; c++)
+        near[c] = gp_matern_single(near[c], signal);
+    memcpy(s, near, sizeof near);
+    for (int b = 0; b < GP_BLOCKS; b++)
+        v[b] = blocks[b].v;
+    for (int j = 0; j < i; j++) {
+#pragma GCC unroll 12
+        for (int q = 0; q < 2 * GP_BLOCKS; q++)
+            s[q] -= row[j] * OCTO(v[q / 2] + q % 2 * EIGHT, j);
+    }
+    float reciprocal = 1 / row[i];
+#pragma GCC unroll 12
+    for (int q = 0; q < 2 * GP_BLOCKS; q++)
+        OCTO(v[q / 2] + q % 2 * EIGHT, i) = s[q] * reciprocal;
+}
+
+SIMD_KERNEL_STATIC(add_row, (const struct gp_model *m, int i, struct gp_block *blocks),
+                   (m, i, blocks))
+
 /* log(x) of a normal positive number, to about 1e-9, without a branch. */
 SIMD_BODY double quick_log(double x)
 {
@@ -277,29 +316,11 @@ SIMD_BODY double quick_log_ei(double mean, double sd)
  * deviation, s^2 / sqrt(s^2 + noise) (Picheny, Ginsbourger, Richet and Caplin, Technometrics 2013: the
  * expected quantile improvement, equations 10-13, of the quantile 1/2). So a place far from all trials
  * is worth less the more noise there is. */
-SIMD_BODY void improve_body(const struct gp_model *m, const float *v, double best, double noise,
-                            double *restrict score)
+SIMD_BODY void improve_lanes(const struct gp_model *m, const float *means, const float *squares,
+                             double best, double noise, double *restrict score)
 {
-    float means[GP_LANES], squares[GP_LANES];
     double least = JITTER * m->kernel.signal;
 
-    octo mean[2] = { 0 }, square[2] = { 0 };
-    int i = 0;
-
-    for (; i < m->n_targets; i++) {
-        octo a = OCTO(v, i), b = OCTO(v + EIGHT, i);
-        float alpha = (float)m->alpha[i];
-        mean[0] += alpha * a;
-        mean[1] += alpha * b;
-        square[0] += a * a;
-        square[1] += b * b;
-    }
-    for (; i < m->n_rows; i++) {
-        square[0] += OCTO(v, i) * OCTO(v, i);
-        square[1] += OCTO(v + EIGHT, i) * OCTO(v + EIGHT, i);
-    }
-    memcpy(means, mean, sizeof means);
-    memcpy(squares, square, sizeof squares);
     for (int c = 0; c < GP_LANES; c++) {
         double rest = m->kernel.signal - (double)squares[c];
         double variance = rest > least ? rest : least;
@@ -308,26 +329,127 @@ SIMD_BODY void improve_body(const struct gp_model *m, const float *v, double bes
     }
 }
 
+/* Adds the squares of the rows that came. */
+SIMD_BODY void add_squares(struct gp_block *b, int to)
+{
+    octo first = LA_OCTO(b->square), second = LA_OCTO(b->square + EIGHT);
+
+    for (int i = b->n_squares; i < to; i++) {
+        first += OCTO(b->v, i) * OCTO(b->v, i);
+        second += OCTO(b->v + EIGHT, i) * OCTO(b->v + EIGHT, i);
+    }
+    *(octo *)b->square = first;
+    *(octo *)(b->square + EIGHT) = second;
+    b->n_squares = to;
+}
+
+SIMD_BODY void improve_body(const struct gp_model *m, struct gp_block *b, double best, double noise)
+{
+    octo mean[2] = { 0 };
+    float means[GP_LANES];
+
+    for (int i = 0; i < m->n_targets; i++) {
+        mean[0] += m->alpha_single[i] * OCTO(b->v, i);
+        mean[1] += m->alpha_single[i] * OCTO(b->v + EIGHT, i);
+    }
+    memcpy(means, mean, sizeof means);
+    add_squares(b, m->n_rows);
+    improve_lanes(m, means, b->square, best, noise, b->score);
+}
+
+SIMD_BODY void improve_all_body(const struct gp_model *m, struct gp_block *blocks, double best,
+                                double noise)
+{
+    octo mean[2 * GP_BLOCKS] = { 0 };
+    float means[GP_BLOCKS * GP_LANES], *v[GP_BLOCKS];
+
+    for (int b = 0; b < GP_BLOCKS; b++)
+        v[b] = blocks[b].v;
+    for (int i = 0; i < m->n_targets; i++) {
+        float alpha = m->alpha_single[i];
+#pragma GCC unroll 12
+        for (int q = 0; q < 2 * GP_BLOCKS; q++)
+            mean[q] += alpha * OCTO(v[q / 2] + q % 2 * EIGHT, i);
+    }
+    memcpy(means, mean, sizeof means);
+    for (int b = 0; b < GP_BLOCKS; b++) {
+        add_squares(&blocks[b], m->n_rows);
+        improve_lanes(m, means + b * GP_LANES, blocks[b].square, best, noise, blocks[b].score);
+    }
+}
+
 SIMD_KERNEL_STATIC(improve,
-                   (const struct gp_model *m, const float *v, double best, double noise,
-                    double *score),
-                   (m, v, best, noise, score))
+                   (const struct gp_model *m, struct gp_block *b, double best, double noise),
+                   (m, b, best, noise))
+SIMD_KERNEL_STATIC(improve_all,
+                   (const struct gp_model *m, struct gp_block *blocks, double best, double noise),
+                   (m, blocks, best, noise))
+
+static void squares_clear(struct gp_block *b)
+{
+    b->n_squares = 0;
+    memset(b->square, 0, sizeof b->square);
+}
 
 void gp_block_cut(struct gp_block *b, int n)
 {
     b->rows = MIN(b->rows, n);
+    if (b->rows < b->n_squares)
+        squares_clear(b);
+}
+
+static void add_rows(struct gp_block *b, const struct gp_model *m)
+{
+    size_t stride = (size_t)m->points.cap;
+
+    if (b->rows == m->n_rows)
+        return;
+    (b->is_half ? covary_half : covary)(m, b->x, b->rows, m->n_rows, b->v);
+    (b->is_half ? solve_half : solve)(m->single, stride, b->rows, m->n_rows, b->v);
+    b->rows = m->n_rows;
+}
+
+/* Without a candidate there is no score. */
+static void scores_mask(struct gp_block *b)
+{
+    for (int c = 0; c < GP_LANES; c++)
+        b->score[c] = b->hash[c] ? b->score[c] : -INFINITY;
+}
+
+static double noise_of(const struct gp_model *m, const struct gp_aim *aim)
+{
+    return aim->is_noisy ? m->kernel.noise : 0;
 }
 
 void gp_block_score(struct gp_block *b, const struct gp_model *m, const struct gp_aim *aim)
 {
-    size_t stride = (size_t)m->points.cap;
+    add_rows(b, m);
+    improve(m, b, aim->best, noise_of(m, aim));
+    scores_mask(b);
+}
 
-    if (b->rows < m->n_rows) {
-        (b->is_half ? covary_half : covary)(&m->points, &m->kernel, b->x, b->rows, m->n_rows, b->v);
-        (b->is_half ? solve_half : solve)(m->single, stride, b->rows, m->n_rows, b->v);
-        b->rows = m->n_rows;
+/* Whether all blocks have as many rows, and a few less than the model. */
+static bool are_few_new(const struct gp_block *blocks, const struct gp_model *m)
+{
+    bool is_so = m->n_rows - blocks[0].rows < FOUR;
+
+    for (int b = 1; b < GP_BLOCKS; b++)
+        is_so = is_so && blocks[b].rows == blocks[0].rows;
+    return is_so;
+}
+
+void gp_blocks_score(struct gp_block *blocks, const struct gp_model *m, const struct gp_aim *aim)
+{
+    bool are_few = are_few_new(blocks, m);
+
+    for (int i = blocks[0].rows; i < m->n_rows && are_few; i++)
+        add_row(m, i, blocks);
+    for (int b = 0; b < GP_BLOCKS; b++) {
+        if (are_few)
+            blocks[b].rows = m->n_rows;
+        add_rows(&blocks[b], m);
     }
-    improve(m, b->v, aim->best, aim->is_noisy ? m->kernel.noise : 0, b->score);
-    for (int c = 0; c < GP_LANES; c++)
-        b->score[c] = b->hash[c] ? b->score[c] : -INFINITY;
+    improve_all(m, blocks, aim->best, noise_of(m, aim));
+    for (int b = 0; b < GP_BLOCKS; b++)
+        scores_mask(&blocks[b]);
 }

@@ -11,14 +11,17 @@
 
 #include <stdint.h>
 
-enum { GP_LANES = 16 };
+/* GP_BLOCKS: as many as are kept. */
+enum { GP_LANES = 16, GP_BLOCKS = 6 };
 
 struct gp_block {
-    int rows;                /* of v that are known */
-    bool is_half;            /* only the first half of the lanes is in use */
-    float *room;             /* that v and x are in */
-    float *v;                /* [row][lane] */
-    float *x;                /* [dimension][lane] */
+    int rows;               /* of v that are known */
+    bool is_half;           /* only the first half of the lanes is in use */
+    float *room;            /* that v and x are in */
+    float *v;               /* [row][lane] */
+    float *x;               /* [dimension][lane] */
+    float square[GP_LANES]; /* the sum of squares of the first n_squares rows of v */
+    int n_squares;
     double *units;           /* [lane][parameter], in the unit cube */
     double score[GP_LANES];  /* log expected improvement; -INFINITY = none here */
     uint64_t hash[GP_LANES]; /* of the point (space_hash); 0 = none here */
@@ -38,6 +41,8 @@ void gp_block_put(struct gp_block *b, const struct gp_code *c, int lane, const d
 void gp_block_cut(struct gp_block *b, int n);
 /* Adds the rows that the model has more, and sets the scores. */
 void gp_block_score(struct gp_block *b, const struct gp_model *m, const struct gp_aim *aim);
+/* The same for GP_BLOCKS blocks, none of them half, side by side. */
+void gp_blocks_score(struct gp_block *blocks, const struct gp_model *m, const struct gp_aim *aim);
 /* Copies a candidate. Both blocks have the same rows. */
 void gp_block_copy(struct gp_block *to, int lane, const struct gp_block *from, int at, int d,
                    int n_params);

@@ -191,10 +191,12 @@ static int rank_all(const struct history *h, int d, bool is_without_failed, stru
     if (top > 0)
         warp(out, top);
     double middle = top > 0 ? out[top / 2].target : 0, low = top > 0 ? out[top - 1].target : 0;
-    for (int i = top; i < n; i++) {
-        double share = (i - top + 1.0) / MAX(n - failed - top, 1);
-        out[i].target = out[i].tier == 2 ? low : middle + (low - middle) * share;
+    for (int i = top; i < n - failed; i++) {
+        double share = (i - top + 1.0) / (n - failed - top);
+        out[i].target = middle + (low - middle) * share;
     }
+    for (int i = n - failed; i < n; i++)
+        out[i].target = low;
     standardise(out, n);
     return n;
 }

@@ -124,6 +124,25 @@ SIMD_BODY void solve_four(const double *l, size_t stride, int i, double *v)
     solve_corner(r0, r1, r2, r3, s, i, v);
 }
 
+/* The same for two right sides. */
+SIMD_BODY void solve_four_of_two(const double *l, size_t stride, int i, double *v, double *w)
+{
+    const double *r0 = l + (size_t)i * stride, *r1 = r0 + stride, *r2 = r1 + stride,
+                 *r3 = r2 + stride;
+    quad s[4] = { 0 }, t[4] = { 0 };
+
+    for (int k = 0; k < i; k += 4) {
+        quad rows[4] = { QUAD_AT(r0 + k), QUAD_AT(r1 + k), QUAD_AT(r2 + k), QUAD_AT(r3 + k) };
+#pragma GCC unroll 4
+        for (int r = 0; r < 4; r++) {
+            s[r] += rows[r] * QUAD_AT(v + k);
+            t[r] += rows[r] * QUAD_AT(w + k);
+        }
+    }
+    solve_corner(r0, r1, r2, r3, s, i, v);
+    solve_corner(r0, r1, r2, r3, t, i, w);
+}
+
 /* The same for four right sides, at v and each a stride further: they share the reading of rows, and
  * none waits for its own end alone. */
 SIMD_BODY void solve_sixteen(const double *l, size_t stride, int i, double *v)
@@ -163,15 +182,36 @@ SIMD_BODY void la_solve_lower_body(const double *l, int stride, int from, int n,
 SIMD_KERNEL(la_solve_lower, (const double *l, int stride, int from, int n, double *v),
             (l, stride, from, n, v))
 
-/* Row i of the factor L solves the triangle above it; its first `solved` numbers are solved already. A
- * pivot below `floor` means that rounding has made the matrix indefinite. */
+SIMD_BODY void la_solve_lower_two_body(const double *l, int stride, int n, double *v, double *w)
+{
+    int i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        solve_four_of_two(l, (size_t)stride, i, v, w);
+    for (; i < n; i++) {
+        solve_row(l + (size_t)i * (size_t)stride, i, v);
+        solve_row(l + (size_t)i * (size_t)stride, i, w);
+    }
+}
+
+SIMD_KERNEL(la_solve_lower_two, (const double *l, int stride, int n, double *v, double *w),
+            (l, stride, n, v, w))
+
+/* A pivot below `floor` means that rounding has made the matrix indefinite. */
+SIMD_BODY void la_cholesky_pivot_body(double *l, int stride, int i, double floor)
+{
+    double *row = l + (size_t)i * (size_t)stride, pivot = row[i] - dot(row, row, i);
+
+    row[i] = sqrt(pivot > floor ? pivot : floor);
+}
+
+SIMD_KERNEL(la_cholesky_pivot, (double *l, int stride, int i, double floor), (l, stride, i, floor))
+
+/* Row i of the factor L solves the triangle above it; its first `solved` numbers are solved already. */
 SIMD_BODY void cholesky_row(double *l, size_t stride, int i, int solved, double floor)
 {
-    double *row = l + (size_t)i * stride;
-
-    la_solve_lower_body(l, (int)stride, solved, i, row);
-    double pivot = row[i] - dot(row, row, i);
-    row[i] = sqrt(pivot > floor ? pivot : floor);
+    la_solve_lower_body(l, (int)stride, solved, i, l + (size_t)i * stride);
+    la_cholesky_pivot_body(l, (int)stride, i, floor);
 }
 
 /* Four rows go side by side as far as they do not need each other. */

@@ -28,6 +28,11 @@ double la_dot(const double *a, const double *b, int n);
 void la_cholesky_rows(double *l, int stride, int from, int to, double floor);
 /* Solves L v = b in place for rows from..n-1; v[0..from) is already solved. */
 void la_solve_lower(const double *l, int stride, int from, int n, double *v);
+/* Solves L v = b and L w = c in place: for little more than one of them, as they share the reading of L
+ * and none waits for its own sums. */
+void la_solve_lower_two(const double *l, int stride, int n, double *v, double *w);
+/* Ends row i of a factor whose numbers left of the diagonal are solved already. */
+void la_cholesky_pivot(double *l, int stride, int i, double floor);
 /* Solves L' v = b in place. */
 void la_solve_lower_transposed(const double *l, int stride, int n, double *v);
 /* linalg_upper.c: the other way round, in single precision and many times as fast, for a matrix that is

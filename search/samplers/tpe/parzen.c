@@ -348,13 +348,19 @@ void parzen_build(struct parzen *p, double prior, double width, double spread)
 /* ---- densities ---- */
 
 /* x[point]: the places of the points in dimension j. Adds it to the logarithms of kernels
- * first..first+n-1. */
+ * first..first+n-1; is_set: they are something already. */
 static void add_dimension(const struct parzen *p, int j, int first, int n, const double *x,
-                          const double *table)
+                          const double *table, bool is_set)
 {
     size_t at = (size_t)j * (size_t)p->cap + (size_t)first;
     double *logs = p->logs + (size_t)first * PARZEN_BATCH;
 
+    if (!is_set && p->axes->dims[j].kind == PARZEN_CELLS) {
+        parzen_set_cells(logs, p->places + at, n, table);
+        return;
+    }
+    if (!is_set)
+        memset(logs, 0, (size_t)n * PARZEN_BATCH * sizeof *logs);
     if (p->axes->dims[j].kind == PARZEN_LINE)
         parzen_sum_line(logs, p->places + at, p->norms + at, n, x, 1 / width_of(p->level));
     else if (p->axes->dims[j].kind == PARZEN_CELLS)
@@ -366,17 +372,14 @@ static void add_dimension(const struct parzen *p, int j, int first, int n, const
 /* For each place of a kernel, -1 included, what it adds to each point in dimension j. */
 static void cells_table(const struct parzen *p, int j, const double *x, double *table)
 {
+    static const double none[PARZEN_MAX_CELLS];
     const struct parzen_dim *dim = &p->axes->dims[j];
-    const double *masses = dim->masses[p->level];
+    const double *masses = dim->masses[p->level], *columns[PARZEN_BATCH];
 
-    memset(table, 0, (size_t)(dim->cells + 1) * PARZEN_BATCH * sizeof *table);
-    for (int c = 0; c < PARZEN_BATCH; c++) {
-        if (x[c] < 0)
-            continue;
-        const double *from = masses + (int)x[c] * dim->cells;
-        for (int at = 0; at < dim->cells; at++)
-            table[(at + 1) * PARZEN_BATCH + c] = from[at];
-    }
+    memset(table, 0, PARZEN_BATCH * sizeof *table);
+    for (int c = 0; c < PARZEN_BATCH; c++)
+        columns[c] = x[c] < 0 ? none : masses + (int)x[c] * dim->cells;
+    parzen_turn(columns, dim->cells, table + PARZEN_BATCH);
 }
 
 /* Fills p->logs with the logarithms of all kernels at the points, a block of kernels after another,
@@ -393,13 +396,16 @@ static void fill_logs(const struct parzen *p, const double *x, const bool *is_us
     for (int first = 0; first < p->n; first += BLOCK) {
         double *logs = p->logs + (size_t)first * PARZEN_BATCH;
         int n = MIN(p->n - first, BLOCK);
+        bool is_set = false;
 
-        memset(logs, 0, (size_t)n * PARZEN_BATCH * sizeof *logs);
         for (int j = 0; j < a->n; j++) {
             if (is_used[j])
                 add_dimension(p, j, first, n, x + (size_t)j * PARZEN_BATCH,
-                              a->tables + a->dims[j].table);
+                              a->tables + a->dims[j].table, is_set);
+            is_set |= is_used[j];
         }
+        if (!is_set)
+            memset(logs, 0, (size_t)n * PARZEN_BATCH * sizeof *logs);
         parzen_sum_top(logs, n, top);
     }
 }
@@ -438,11 +444,11 @@ void parzen_logs(struct parzen *p, const double *places, int n, double *out)
 /* How many of n rising sums are at most x. Without a branch that nobody can foretell. */
 static int count_below(const double *sums, int n, double x)
 {
-    int count = 0;
+    int64_t count = 0; /* as wide as what is compared, for vectors */
 
     for (int k = 0; k < n; k++)
         count += sums[k] <= x;
-    return count;
+    return (int)count;
 }
 
 static int pick_kernel(const struct parzen *p, struct rng *r)

@@ -6,6 +6,12 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { FOUR = 4 };
+
+typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
+
+#define QUAD_AT(x) (*(const quad *)(x))
+
 /* 1 for active points, otherwise 0: a factor costs less than a comparison in the inner loop. */
 SIMD_BODY void find_active(const double *x, double *is_active)
 {
@@ -38,6 +44,47 @@ SIMD_BODY void parzen_sum_cells_body(double *restrict logs, const double *restri
 
         for (int c = 0; c < PARZEN_BATCH; c++)
             logs[c] += row[c];
+    }
+}
+
+SIMD_BODY void parzen_set_cells_body(double *restrict logs, const double *restrict place, int n,
+                                     const double *restrict table)
+{
+    for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
+        const double *row = table + (int)(place[k] + 1) * PARZEN_BATCH;
+
+        for (int c = 0; c < PARZEN_BATCH; c++)
+            logs[c] = row[c];
+    }
+}
+
+/* Rows at..at+3 of the table, of four points from c on: a square of 4 x 4 is turned. */
+SIMD_BODY void turn_four(const double *const *columns, int at, int c, double *table)
+{
+    quad a = QUAD_AT(columns[c] + at), b = QUAD_AT(columns[c + 1] + at);
+    quad d = QUAD_AT(columns[c + 2] + at), e = QUAD_AT(columns[c + 3] + at);
+    quad ab = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+    quad ab_next = __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    quad de = __builtin_shufflevector(d, e, 0, 4, 2, 6);
+    quad de_next = __builtin_shufflevector(d, e, 1, 5, 3, 7);
+    double *to = table + at * PARZEN_BATCH + c;
+
+    *(quad *)to = __builtin_shufflevector(ab, de, 0, 1, 4, 5);
+    *(quad *)(to + PARZEN_BATCH) = __builtin_shufflevector(ab_next, de_next, 0, 1, 4, 5);
+    *(quad *)(to + 2 * PARZEN_BATCH) = __builtin_shufflevector(ab, de, 2, 3, 6, 7);
+    *(quad *)(to + 3 * PARZEN_BATCH) = __builtin_shufflevector(ab_next, de_next, 2, 3, 6, 7);
+}
+
+/* The last four rows may be written twice. */
+SIMD_BODY void parzen_turn_body(const double *const *columns, int n, double *table)
+{
+    for (int at = 0; at < n && n >= FOUR; at += FOUR) {
+        for (int c = 0; c < PARZEN_BATCH; c += FOUR)
+            turn_four(columns, at + FOUR <= n ? at : n - FOUR, c, table);
+    }
+    for (int at = 0; at < n && n < FOUR; at++) {
+        for (int c = 0; c < PARZEN_BATCH; c++)
+            table[at * PARZEN_BATCH + c] = columns[c][at];
     }
 }
 
@@ -105,6 +152,9 @@ SIMD_KERNEL(parzen_sum_line,
             (logs, place, norm, n, x, inverse))
 SIMD_KERNEL(parzen_sum_cells, (double *logs, const double *place, int n, const double *table),
             (logs, place, n, table))
+SIMD_KERNEL(parzen_set_cells, (double *logs, const double *place, int n, const double *table),
+            (logs, place, n, table))
+SIMD_KERNEL(parzen_turn, (const double *const *columns, int n, double *table), (columns, n, table))
 SIMD_KERNEL(parzen_sum_category,
             (double *logs, const double *place, int n, const double *x, double same, double other),
             (logs, place, n, x, same, other))

@@ -15,6 +15,10 @@ void parzen_sum_line(double *logs, const double *place, const double *norm, int 
                      double inverse);
 /* Cells: table[(place + 1) * PARZEN_BATCH + point]. Its first row, of inactive kernels, is 0. */
 void parzen_sum_cells(double *logs, const double *place, int n, const double *table);
+/* The same where there is no sum yet. */
+void parzen_set_cells(double *logs, const double *place, int n, const double *table);
+/* table[at * PARZEN_BATCH + point] = columns[point][at] for all points and at < n. */
+void parzen_turn(const double *const *columns, int n, double *table);
 /* Categories: same where the kernel's choice is the point's, else other. */
 void parzen_sum_category(double *logs, const double *place, int n, const double *x, double same,
                          double other);
