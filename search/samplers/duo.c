@@ -119,6 +119,7 @@ static int suggest_one(struct duo *d, int64_t trial, double *point, struct err *
     if (branch >= 0)
         one->ops->prefer(one, branch);
     tpe_heed_noise(d->tpe, d->noise);
+    tpe_heed_partner(d->tpe, d->gp != NULL);
     if (d->gp)
         tpe_heed_failures(d->tpe, gp_fails_by_chance(d->gp));
     int rc = one->ops->suggest(one, trial, 1, point, err);

@@ -259,6 +259,7 @@ static void failures_by_chance_say_nothing(void **state)
             assert_int_equal(tpe->ops->observe(tpe, &o, NULL), 0);
         }
         tpe_heed_failures(tpe, !has_border);
+        tpe_heed_partner(tpe, true);
         assert_int_equal(duo->ops->suggest(duo, 62, 1, point, NULL), 1);
         assert_int_equal(tpe->ops->suggest(tpe, 62, 1, same, NULL), 1);
         assert_true(space_points_equal(s, point, same));

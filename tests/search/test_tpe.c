@@ -262,6 +262,52 @@ static void with_noise_a_bad_trial_says_little_of_its_neighbours(void **state)
     space_free(s);
 }
 
+/* How many of 20 suggestions differ between a TPE with a partner and one without, after 60 trials of which
+ * one in `each` failed. */
+static int partner_changes(int each)
+{
+    struct space *s = bowl_space();
+    struct search_setup setup = { .seed = 7, .parallel = 1, .n_objectives = 1 };
+    struct sampler *with = search_tpe.open(s, &setup, NULL);
+    struct sampler *without = search_tpe.open(s, &setup, NULL);
+    double point[5], other[5];
+    struct rng r;
+    int changes = 0;
+
+    rng_init(&r, TEST_FIXED_SEED, 8);
+    tpe_heed_partner(with, true);
+    for (int t = 1; t <= 80; t++) {
+        if (t <= 60) {
+            spaces_point(s, &r, point);
+            struct observation o = { .trial = t,
+                                     .state = t % each ? OBS_COMPLETED : OBS_FAILED,
+                                     .level = 1,
+                                     .max_level = 1,
+                                     .value = bowl(s, point) };
+            assert_int_equal(with->ops->adopt(with, t, point, NULL), 0);
+            assert_int_equal(without->ops->adopt(without, t, point, NULL), 0);
+            assert_int_equal(with->ops->observe(with, &o, NULL), 0);
+            assert_int_equal(without->ops->observe(without, &o, NULL), 0);
+        } else {
+            assert_int_equal(with->ops->suggest(with, t, 1, point, NULL), 1);
+            assert_int_equal(without->ops->suggest(without, t, 1, other, NULL), 1);
+            changes += !space_points_equal(s, point, other);
+        }
+    }
+    sampler_close(with);
+    sampler_close(without);
+    space_free(s);
+    return changes;
+}
+
+static void a_partner_matters_only_where_many_trials_fail(void **state)
+{
+    (void)state;
+    assert_int_equal(partner_changes(100), 0);
+    assert_int_equal(partner_changes(6), 0);
+    assert_true(partner_changes(2) > 0);
+}
+
 static void several_objectives_are_searched_together(void **state)
 {
     struct space *s = bowl_space();
@@ -333,6 +379,7 @@ int main(void)
         cmocka_unit_test(failures_are_avoided_and_do_no_harm),
         cmocka_unit_test(the_highest_level_with_results_is_what_is_modelled),
         cmocka_unit_test(with_noise_a_bad_trial_says_little_of_its_neighbours),
+        cmocka_unit_test(a_partner_matters_only_where_many_trials_fail),
         cmocka_unit_test(several_objectives_are_searched_together),
         cmocka_unit_test(the_start_is_stratified_in_every_parameter),
         cmocka_unit_test(fused_trials_start_with_one_shape),

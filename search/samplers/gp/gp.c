@@ -20,15 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A fit takes FIT_MAX trials, and FIT_FEW where it starts from far. FIT_EVERY: theta is fitted again
- * when the results have grown by this fraction, because a result more among a hundred hardly moves it,
- * and a fit costs as much as the choice of several points; beyond SELDOM it starts from far at twice as
- * many results. FAILING: one trial in so many fails, or more. There theta is fitted again, beyond
- * SELDOM, when the results have grown by a half, and beyond FIT_MAX by as much again.
- * CAP is a multiple of 8. */
+/* A fit takes FIT_MAX trials, FIT_FAILING where many failed, and FIT_FEW where it starts from far.
+ * FIT_EVERY: theta is fitted again when the results have grown by this fraction, because a result more
+ * among a hundred hardly moves it, and a fit costs as much as the choice of several points; beyond
+ * SELDOM it starts from far at twice as many results. FAILING: one trial in so many fails, or more.
+ * There theta is fitted again, beyond SELDOM, when the results have grown by a half, and beyond FIT_MAX
+ * by as much again, and it starts from far at twice as many results from the first on. CAP is a multiple
+ * of 8. */
 enum {
     PENDING_MAX = 64,
     FIT_MAX = 96,
+    FIT_FAILING = 64,
     FIT_FEW = 32,
     FIT_EVERY = 6,
     FIT_HALF = 2,
@@ -185,6 +187,18 @@ static void points_choose(struct gp_sampler *g, int most, struct gp_points *p, d
     }
 }
 
+static bool many_failed(const struct gp_sampler *g)
+{
+    return !g->is_without_failed && g->history.failed.n * FAILING > g->history.n;
+}
+
+/* The most trials that a fit takes. Where many trials fail most of them are failures, all with the same
+ * target, and fewer do. docs/measurements/2026-11-28-samplers.md */
+static int fit_most(const struct gp_sampler *g)
+{
+    return many_failed(g) ? FIT_FAILING : FIT_MAX;
+}
+
 /* Climbs on from the last hyperparameters. At the first fit, and whenever the number of results has
  * grown by half, of many by as much again, it also starts elsewhere. */
 static void fit(struct gp_sampler *g)
@@ -194,9 +208,9 @@ static void fit(struct gp_sampler *g)
     bool is_restart = t->n >= g->restart_at, is_split = is_restart && t->n > FIT_FEW;
     struct gp_points all, few;
 
-    points_choose(g, FIT_MAX, &all, targets);
+    points_choose(g, fit_most(g), &all, targets);
     points_choose(g, is_split ? FIT_FEW : 0, &few, few_targets);
-    double each = all.n * (double)all.n * (all.n / 2.0 + 3 * g->code.d + 30);
+    double n = MIN(t->n, FIT_MAX), each = n * n * (n / 2 + 3 * g->code.d + 30);
     struct gp_fit f = { .all = &all,
                         .few = is_split ? &few : &all,
                         .targets = targets,
@@ -204,17 +218,12 @@ static void fit(struct gp_sampler *g)
                         .steps = (int)MIN(12, MAX(1, FIT_WORK / each)) };
     double noise = gp_search(&f, starts_of(g, is_restart), g->theta, &g->scratch);
     if (is_restart) {
-        g->restart_at = t->n + (t->n > SELDOM ? t->n : t->n / 2) + 1;
+        g->restart_at = t->n + (t->n > SELDOM || many_failed(g) ? t->n : t->n / 2) + 1;
         g->noise = noise;
     }
     gp_points_fini(&all);
     gp_points_fini(&few);
     g->fitted = t->hash;
-}
-
-static bool many_failed(const struct gp_sampler *g)
-{
-    return !g->is_without_failed && g->history.failed.n * FAILING > g->history.n;
 }
 
 /* Where many trials fail, most results more are failures, all with the same target, which move theta

@@ -350,23 +350,23 @@ void parzen_build(struct parzen *p, double prior, double width, double spread)
 /* x[point]: the places of the points in dimension j. Adds it to the logarithms of kernels
  * first..first+n-1; is_set: they are something already. */
 static void add_dimension(const struct parzen *p, int j, int first, int n, const double *x,
-                          const double *table, bool is_set)
+                          const double *table, bool is_set, int lanes)
 {
     size_t at = (size_t)j * (size_t)p->cap + (size_t)first;
     double *logs = p->logs + (size_t)first * PARZEN_BATCH;
 
     if (!is_set && p->axes->dims[j].kind == PARZEN_CELLS) {
-        parzen_set_cells(logs, p->places + at, n, table);
+        parzen_set_cells(logs, p->places + at, n, table, lanes);
         return;
     }
     if (!is_set)
         memset(logs, 0, (size_t)n * PARZEN_BATCH * sizeof *logs);
     if (p->axes->dims[j].kind == PARZEN_LINE)
-        parzen_sum_line(logs, p->places + at, p->norms + at, n, x, 1 / width_of(p->level));
+        parzen_sum_line(logs, p->places + at, p->norms + at, n, x, 1 / width_of(p->level), lanes);
     else if (p->axes->dims[j].kind == PARZEN_CELLS)
-        parzen_sum_cells(logs, p->places + at, n, table);
+        parzen_sum_cells(logs, p->places + at, n, table, lanes);
     else
-        parzen_sum_category(logs, p->places + at, n, x, p->same[j], p->other[j]);
+        parzen_sum_category(logs, p->places + at, n, x, p->same[j], p->other[j], lanes);
 }
 
 /* For each place of a kernel, -1 included, what it adds to each point in dimension j. */
@@ -385,7 +385,8 @@ static void cells_table(const struct parzen *p, int j, const double *x, double *
 /* Fills p->logs with the logarithms of all kernels at the points, a block of kernels after another,
  * so that a block's logarithms stay in the nearest cache. x: [dimension][point]. Raises top to the
  * largest of each point. */
-static void fill_logs(const struct parzen *p, const double *x, const bool *is_used, double *top)
+static void fill_logs(const struct parzen *p, const double *x, const bool *is_used, double *top,
+                      int lanes)
 {
     const struct parzen_axes *a = p->axes;
 
@@ -401,12 +402,12 @@ static void fill_logs(const struct parzen *p, const double *x, const bool *is_us
         for (int j = 0; j < a->n; j++) {
             if (is_used[j])
                 add_dimension(p, j, first, n, x + (size_t)j * PARZEN_BATCH,
-                              a->tables + a->dims[j].table, is_set);
+                              a->tables + a->dims[j].table, is_set, lanes);
             is_set |= is_used[j];
         }
         if (!is_set)
             memset(logs, 0, (size_t)n * PARZEN_BATCH * sizeof *logs);
-        parzen_sum_top(logs, n, top);
+        parzen_sum_top(logs, n, top, lanes);
     }
 }
 
@@ -427,8 +428,8 @@ void parzen_logs(struct parzen *p, const double *places, int n, double *out)
             is_used[j] = is_used[j] || place >= 0;
         }
     }
-    fill_logs(p, x, is_used, top);
-    parzen_sum_exp(p->logs, p->weights, p->n, top, sum);
+    fill_logs(p, x, is_used, top, n);
+    parzen_sum_exp(p->logs, p->weights, p->n, top, sum, n);
     for (int c = 0; c < n; c++)
         prior[c] = -MIN(top[c], 700); /* a prior of e^-700 is nothing */
     search_exp_each(prior, density, n);

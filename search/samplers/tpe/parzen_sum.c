@@ -13,47 +13,47 @@ typedef double quad __attribute__((vector_size(32), aligned(8), may_alias));
 #define QUAD_AT(x) (*(const quad *)(x))
 
 /* 1 for active points, otherwise 0: a factor costs less than a comparison in the inner loop. */
-SIMD_BODY void find_active(const double *x, double *is_active)
+SIMD_BODY void find_active(const double *x, int lanes, double *is_active)
 {
-    for (int c = 0; c < PARZEN_BATCH; c++)
+    for (int c = 0; c < lanes; c++)
         is_active[c] = x[c] >= 0;
 }
 
-SIMD_BODY void parzen_sum_line_body(double *restrict logs, const double *restrict place,
-                                    const double *restrict norm, int n, const double *restrict x,
-                                    double inverse)
+SIMD_BODY void sum_line(double *restrict logs, const double *restrict place,
+                        const double *restrict norm, int n, const double *restrict x,
+                        double inverse, int lanes)
 {
     double is_active[PARZEN_BATCH];
 
-    find_active(x, is_active);
+    find_active(x, lanes, is_active);
     for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
         if (place[k] < 0)
             continue;
-        for (int c = 0; c < PARZEN_BATCH; c++) {
+        for (int c = 0; c < lanes; c++) {
             double z = (x[c] - place[k]) * inverse;
             logs[c] += is_active[c] * (norm[k] - z * z / 2);
         }
     }
 }
 
-SIMD_BODY void parzen_sum_cells_body(double *restrict logs, const double *restrict place, int n,
-                                     const double *restrict table)
+SIMD_BODY void sum_cells(double *restrict logs, const double *restrict place, int n,
+                         const double *restrict table, int lanes)
 {
     for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
         const double *row = table + (int)(place[k] + 1) * PARZEN_BATCH;
 
-        for (int c = 0; c < PARZEN_BATCH; c++)
+        for (int c = 0; c < lanes; c++)
             logs[c] += row[c];
     }
 }
 
-SIMD_BODY void parzen_set_cells_body(double *restrict logs, const double *restrict place, int n,
-                                     const double *restrict table)
+SIMD_BODY void set_cells(double *restrict logs, const double *restrict place, int n,
+                         const double *restrict table, int lanes)
 {
     for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
         const double *row = table + (int)(place[k] + 1) * PARZEN_BATCH;
 
-        for (int c = 0; c < PARZEN_BATCH; c++)
+        for (int c = 0; c < lanes; c++)
             logs[c] = row[c];
     }
 }
@@ -88,24 +88,26 @@ SIMD_BODY void parzen_turn_body(const double *const *columns, int n, double *tab
     }
 }
 
-SIMD_BODY void parzen_sum_category_body(double *restrict logs, const double *restrict place, int n,
-                                        const double *restrict x, double same, double other)
+SIMD_BODY void sum_category(double *restrict logs, const double *restrict place, int n,
+                            const double *restrict x, double same, double other, int lanes)
 {
     double is_active[PARZEN_BATCH];
 
-    find_active(x, is_active);
+    find_active(x, lanes, is_active);
     for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
         if (place[k] < 0)
             continue;
-        for (int c = 0; c < PARZEN_BATCH; c++)
+#pragma GCC unroll 1
+        for (int c = 0; c < lanes; c++)
             logs[c] += is_active[c] * (x[c] == place[k] ? same : other);
     }
 }
 
-SIMD_BODY void parzen_sum_top_body(const double *restrict logs, int n, double *restrict top)
+SIMD_BODY void sum_top(const double *restrict logs, int n, double *restrict top, int lanes)
 {
     for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
-        for (int c = 0; c < PARZEN_BATCH; c++)
+#pragma GCC unroll 1
+        for (int c = 0; c < lanes; c++)
             top[c] = logs[c] > top[c] ? logs[c] : top[c];
     }
 }
@@ -134,11 +136,11 @@ SIMD_BODY double quick_exp(double x)
     return y * scale;
 }
 
-SIMD_BODY void parzen_sum_exp_body(const double *restrict logs, const double *restrict weight,
-                                   int n, const double *restrict top, double *restrict sum)
+SIMD_BODY void sum_exp(const double *restrict logs, const double *restrict weight, int n,
+                       const double *restrict top, double *restrict sum, int lanes)
 {
     for (int k = 0; k < n; k++, logs += PARZEN_BATCH) {
-        for (int c = 0; c < PARZEN_BATCH; c++) {
+        for (int c = 0; c < lanes; c++) {
             double d = logs[c] - top[c];
             d = d > -700 ? d : -700;
             sum[c] += weight[k] * quick_exp(d);
@@ -146,19 +148,35 @@ SIMD_BODY void parzen_sum_exp_body(const double *restrict logs, const double *re
     }
 }
 
-SIMD_KERNEL(parzen_sum_line,
-            (double *logs, const double *place, const double *norm, int n, const double *x,
-             double inverse),
-            (logs, place, norm, n, x, inverse))
-SIMD_KERNEL(parzen_sum_cells, (double *logs, const double *place, int n, const double *table),
-            (logs, place, n, table))
-SIMD_KERNEL(parzen_set_cells, (double *logs, const double *place, int n, const double *table),
-            (logs, place, n, table))
+/* Each kernel with a number of points that the compiler knows. */
+#define PARZEN_KERNEL(name, inner, params, ...) \
+    SIMD_BODY void name##_body params           \
+    {                                           \
+        if (lanes <= PARZEN_FEW)                \
+            inner(__VA_ARGS__, PARZEN_FEW);     \
+        else                                    \
+            inner(__VA_ARGS__, PARZEN_BATCH);   \
+    }                                           \
+    SIMD_KERNEL(name, params, (__VA_ARGS__, lanes))
+
+PARZEN_KERNEL(parzen_sum_line, sum_line,
+              (double *logs, const double *place, const double *norm, int n, const double *x,
+               double inverse, int lanes),
+              logs, place, norm, n, x, inverse)
+PARZEN_KERNEL(parzen_sum_cells, sum_cells,
+              (double *logs, const double *place, int n, const double *table, int lanes), logs,
+              place, n, table)
+PARZEN_KERNEL(parzen_set_cells, set_cells,
+              (double *logs, const double *place, int n, const double *table, int lanes), logs,
+              place, n, table)
+PARZEN_KERNEL(parzen_sum_category, sum_category,
+              (double *logs, const double *place, int n, const double *x, double same, double other,
+               int lanes),
+              logs, place, n, x, same, other)
+PARZEN_KERNEL(parzen_sum_top, sum_top, (const double *logs, int n, double *top, int lanes), logs, n,
+              top)
+PARZEN_KERNEL(parzen_sum_exp, sum_exp,
+              (const double *logs, const double *weight, int n, const double *top, double *sum,
+               int lanes),
+              logs, weight, n, top, sum)
 SIMD_KERNEL(parzen_turn, (const double *const *columns, int n, double *table), (columns, n, table))
-SIMD_KERNEL(parzen_sum_category,
-            (double *logs, const double *place, int n, const double *x, double same, double other),
-            (logs, place, n, x, same, other))
-SIMD_KERNEL(parzen_sum_top, (const double *logs, int n, double *top), (logs, n, top))
-SIMD_KERNEL(parzen_sum_exp,
-            (const double *logs, const double *weight, int n, const double *top, double *sum),
-            (logs, weight, n, top, sum))

@@ -54,6 +54,7 @@ struct tpe {
     struct parzen_axes axes;
     struct side good, bad;
     struct tpe_split split;
+    bool has_partner;                 /* tpe_heed_partner */
     bool is_fitted, has_model;        /* split and sides fit what was observed; there are sides */
     int n_start, block, n_objectives; /* block: of the stratified start */
     double *point, *place;            /* room for one */
@@ -248,16 +249,24 @@ static bool shape_rng(const struct tpe *t, int64_t trial, int i, struct rng *out
     return true;
 }
 
-/* Draws up to CANDIDATES unseen candidates into t->drawn, and their places, with MOST_DRAWS draws at
- * most; returns how many. */
+/* See tpe_heed_partner. Many: more than a fourth. */
+static int candidates_of(const struct tpe *t)
+{
+    bool do_many_fail = 4 * t->history.failed.n > t->history.n && !t->split.is_without_failed;
+
+    return t->has_partner && do_many_fail ? PARZEN_FEW : CANDIDATES;
+}
+
+/* Draws unseen candidates into t->drawn, and their places, with MOST_DRAWS draws at most; returns how
+ * many. */
 static int draw_candidates(struct tpe *t, int64_t trial)
 {
     size_t n = (size_t)t->base.space->n, d = (size_t)t->axes.n;
     struct rng r, shape;
-    int found = 0;
+    int found = 0, want = candidates_of(t);
 
     rng_init(&r, rng_mix(t->base.seed, DRAW_TAG), (uint64_t)trial);
-    for (int i = 0; i < MOST_DRAWS && found < CANDIDATES; i++) {
+    for (int i = 0; i < MOST_DRAWS && found < want; i++) {
         double *point = t->drawn + (size_t)found * n;
 
         uint64_t hash = parzen_draw(&t->good.density, shape_rng(t, trial, i, &shape) ? &shape : &r,
@@ -333,6 +342,11 @@ void tpe_heed_failures(struct sampler *tpe, bool are_chance)
     if (t->split.is_without_failed != are_chance)
         t->is_fitted = false;
     t->split.is_without_failed = are_chance;
+}
+
+void tpe_heed_partner(struct sampler *tpe, bool has_partner)
+{
+    of(tpe)->has_partner = has_partner;
 }
 
 static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)

@@ -12,5 +12,8 @@ extern const struct sampler_ops search_bohb; /* bohb.c */
 void tpe_heed_noise(struct sampler *tpe, double share);
 /* The same for failures: whether they are left out, from now on, because they come by chance. */
 void tpe_heed_failures(struct sampler *tpe, bool are_chance);
+/* Whether another sampler chooses most of the points, from now on: then, where many trials fail, TPE
+ * chooses among fewer candidates. Alone it would be worse after 50 trials. */
+void tpe_heed_partner(struct sampler *tpe, bool has_partner);
 
 #endif
