@@ -19,11 +19,13 @@ enum {
 };
 /* What a number must explain more than bins of neighbours do: as a factor, as a share of the
  * variance, and in standard errors. Beside columns of names two standard errors are enough: the
- * means of a column that tells little are drawn to nothing (level_means.h). */
-#define LEAST_FACTOR  1.5
-#define LEAST_SHARE   0.01
-#define LEAST_ERRORS  6.0
-#define BESIDE_ERRORS 2.0
+ * means of a column that tells little are drawn to nothing (level_means.h). What may be a name is
+ * judged once more, beside the other columns. */
+static const struct {
+    double factor, share, errors;
+} bars[] = {
+    [CODE_SURE] = { 1.5, 0.01, 6 }, [CODE_BESIDE] = { 1.5, 0, 2 }, [CODE_MAYBE] = { 1, 0, 0 }
+};
 
 /* Rows that have a number, by their numbers, and equal ones in row order. The target of a row is
  * n_means numbers, each about its mean and in units of its largest distance: the target itself, or
@@ -446,7 +448,7 @@ static double squares_between(const struct sample *s, struct judge *j, int bins,
     return all;
 }
 
-static bool judged(const struct sample *s, struct judge *j, double square, bool beside)
+static bool judged(const struct sample *s, struct judge *j, double square, enum code_bar bar)
 {
     double least = INFINITY, none = 0, codes = INFINITY, by_weight[WEIGHTS] = { 0 };
     int finest = 2, best = 1, w_best = 0;
@@ -474,13 +476,12 @@ static bool judged(const struct sample *s, struct judge *j, double square, bool 
         w_best = square + by_weight[w] < codes ? w : w_best;
         codes = fmin(codes, square + by_weight[w]);
     }
-    return none - codes > LEAST_FACTOR * (none - least) &&
-           least - codes > (beside ? 0 : LEAST_SHARE) * none &&
-           least - codes > (beside ? BESIDE_ERRORS : LEAST_ERRORS) *
-                               sqrt(squares_between(s, j, best, weights[w_best]));
+    return none - codes > bars[bar].factor * (none - least) &&
+           least - codes > bars[bar].share * none &&
+           least - codes > bars[bar].errors * sqrt(squares_between(s, j, best, weights[w_best]));
 }
 
-static bool is_better(const int *classes, bool beside, struct sample *s)
+static bool is_better(const int *classes, enum code_bar bar, struct sample *s)
 {
     size_t n = (size_t)s->n, means = (size_t)s->n_means * PREP_PARTS, sums = (size_t)wide(s);
     double *room = mem_array((MOST_BINS + 1) * sums + (MOST_BINS + 2) * means, sizeof *room),
@@ -499,7 +500,7 @@ static bool is_better(const int *classes, bool beside, struct sample *s)
     } else {
         square = numbers_take(s);
     }
-    bool is = judged(s, &j, square, beside);
+    bool is = judged(s, &j, square, bar);
     mem_free(room);
     mem_free(s->y);
     mem_free(s->mean_of);
@@ -507,7 +508,7 @@ static bool is_better(const int *classes, bool beside, struct sample *s)
 }
 
 bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means,
-                 bool beside)
+                 enum code_bar bar)
 {
     int64_t distinct =
         spec->frame->cols[col].distinct; /* both zeros are one value; 0: not counted */
@@ -521,7 +522,7 @@ bool code_screen(const struct prep_spec *spec, int col, const int *classes, int 
                         .target = mem_alloc(most * sizeof *s.target),
                         .part = mem_alloc(most * sizeof *s.part),
                         .end = mem_alloc(most * sizeof *s.end) };
-    bool is_code = sample_take(spec, col, rows, &s) && is_better(classes, beside, &s);
+    bool is_code = sample_take(spec, col, rows, &s) && is_better(classes, bar, &s);
 
     mem_free(s.x);
     mem_free(s.target);

@@ -6,7 +6,8 @@
  * (prep_target.part), on a sample of the training rows. Called by step_levels.c.
  *
  * Names seldom come alone: beside columns that are names for certain, a whole number is taken for one
- * on less evidence. */
+ * on less evidence. And where a number tells a little more than its neighbours do, it may be one:
+ * whether it is, is then found beside all other columns (step_effects.c). */
 #ifndef ML_PREP_CODE_SCREEN_H
 #define ML_PREP_CODE_SCREEN_H
 
@@ -14,11 +15,13 @@
 
 #include <stdbool.h>
 
-/* classes: [n_means] the classes whose shares are predicted; NULL = the target is a number. beside:
- * at least CODES_BESIDE other columns are names. */
+/* How much evidence there must be. CODE_BESIDE: at least CODES_BESIDE other columns are names.
+ * CODE_MAYBE: each number tells more than its neighbours do. */
+enum code_bar { CODE_SURE, CODE_BESIDE, CODE_MAYBE };
 enum { CODES_BESIDE = 2 };
+/* classes: [n_means] the classes whose shares are predicted; NULL = the target is a number. */
 bool code_screen(const struct prep_spec *spec, int col, const int *classes, int n_means,
-                 bool beside);
+                 enum code_bar bar);
 /* The numbers of the column in the training rows, ascending; mem_try_free. Their number, or -1:
  * there are more than `most`, some are not whole, or there is no memory. */
 int code_values(const struct prep_spec *spec, int col, int most, double **out);

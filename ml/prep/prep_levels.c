@@ -157,7 +157,7 @@ bool prep_codes_are_levels(const struct prep_spec *spec, int at, int64_t n_used)
         return false;
     int n = code_values(spec, at, FEW_TO, &value);
     bool are_few = n >= 0;
-    if (!are_few && step_codes_are_names(spec, at))
+    if (!are_few && step_codes_are_names(spec, at, CODE_SURE))
         n = code_values(spec, at, PREP_MAX_LEVELS, &value);
     if (n >= 0)
         mem_try_free(value);

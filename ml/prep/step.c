@@ -401,7 +401,7 @@ static int codes_beside(const struct prep_spec *spec, struct prep *p, struct err
     for (int i = 0; i < spec->frame->n_cols && names >= CODES_BESIDE && rc == 0; i++) {
         const struct frame_col *c = &spec->frame->cols[i];
         const struct step_fit in = {
-            .spec = spec, .n_cols = 1, .col = { i }, .beside = true, .prep = p
+            .spec = spec, .n_cols = 1, .col = { i }, .bar = CODE_BESIDE, .prep = p
         };
         if (c->type == FRAME_NUMERIC && c->kind == FRAME_PLAIN && !is_skipped(spec, i) &&
             !is_name[i])
@@ -427,10 +427,29 @@ static int effects_rank(const struct prep_spec *spec, const struct prep *p, int 
     return p->cols[input].type == FRAME_CATEGORICAL ? 1 : 2;
 }
 
+/* Marks the quantities that may be names; returns how many there are. */
+static int names_may_be(const struct step_fit *in, const bool *has_means, bool *out)
+{
+    const struct prep_spec *spec = in->spec;
+    int n = 0;
+
+    if (!spec->target || spec->choice.of[PREP_OF_LEVELS] == LEVELS_PLAIN ||
+        spec->choice.of[PREP_OF_CODES] == CODES_QUANTITY)
+        return 0;
+    for (int k = 0; k < in->n_cols; k++) {
+        int source = in->prep->source_of[in->col[k]] - 1;
+        out[k] = effects_rank(spec, in->prep, in->col[k], has_means) == 2 && source >= 0 &&
+                 step_codes_are_names(spec, in->col[k], CODE_MAYBE);
+        n += out[k];
+    }
+    return n;
+}
+
 /* Effects of the levels of all columns that have means, fitted together and beside the others: those
  * that are shown first, then as many of the others as there is room for.
  * They are worth their time for a column of texts, or for two of codes of which one has more levels
- * than there are bins: of fewer, trees see each, and the two of adult cost a second for nothing. */
+ * than there are bins: of fewer, trees see each, and the two of adult cost a second for nothing; and
+ * where a quantity turns out to be a name. */
 static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
     struct step_fit in = { .spec = spec, .prep = p };
@@ -452,9 +471,12 @@ static int effects_fit(const struct prep_spec *spec, struct prep *p, struct err 
                 in.col[in.n_cols++] = i;
         }
     }
+    bool may_be_names[PREP_SOURCES] = { false };
+    int maybes = names_may_be(&in, has_means, may_be_names);
     mem_free(has_means);
-    bool is_worth = is_named || (shown >= 2 && most > STEP_BINNED_LEVELS);
-    if (is_worth && in.n_cols >= 2)
+    in.may_be_names = may_be_names;
+    in.is_worth = is_named || (shown >= 2 && most > STEP_BINNED_LEVELS);
+    if ((in.is_worth || maybes > 0) && in.n_cols >= 2)
         rc = step_put(&in, p, &step_effects, err);
     return rc;
 }

@@ -11,6 +11,7 @@
 #ifndef ML_PREP_STEP_H
 #define ML_PREP_STEP_H
 
+#include "ml/prep/code_screen.h"
 #include "ml/prep/prep_private.h"
 #include "ml/prep/step_ops.h"
 #include "ml/text/code.h"
@@ -24,8 +25,12 @@ struct step_fit {
     /* of step_pair: the operation (pair_screen.h); of step_rotate: the directions */
     int choice;
     const struct rotation *rotation;
-    /* of step_codes: other columns are names (code_screen.h) */
-    bool beside;
+    /* of step_codes */
+    enum code_bar bar;
+    /* of step_effects: [n_cols] numbers that may be names, on their own evidence; and whether effects
+     * are worth an input where none of them is */
+    const bool *may_be_names;
+    bool is_worth;
     /* of step_parts: which part of which codes */
     const struct code_form *form;
     struct code_part part;
@@ -54,7 +59,7 @@ enum { STEP_MANY_LEVELS = 64 };
 enum { STEP_BINNED_LEVELS = 255 };
 
 /* step_levels.c: whether the whole numbers of the column are names (code_screen.h). */
-bool step_codes_are_names(const struct prep_spec *spec, int col);
+bool step_codes_are_names(const struct prep_spec *spec, int col, enum code_bar bar);
 /* step_figures.c: whether this step has just been fitted, and nothing is left of the texts but the
  * numbers that it reads and a few words around them. */
 bool step_figures_is_whole(const struct prep_step *s);

@@ -21,9 +21,11 @@ static const double penalties[] = { 12, 4, 1.2, 0.4 };
 enum { KEPT_BYTES = 16 << 20, MOST_TRIED = 8, MOST_VALUES = 5000 };
 
 /* The gain that chance may give: about 1 in as many rows, and the best of several is taken. And by
- * how much more, in the same unit, a quantity gains as names. */
+ * how much more, in the same unit, a quantity gains as names: beside columns that are names for
+ * certain, and where nothing else is known of it than that it may be one. */
 #define CHANCE     10.0
 #define LEAST_GAIN 2.0
+#define ALONE_GAIN 14.0
 
 static void state_free(struct prep_step *s)
 {
@@ -208,7 +210,8 @@ static int value_take(const struct effects_in *in, struct effects_state *t, stru
 
 /* Tries a quantity of n whole numbers as names; they are the column's or freed. */
 static int code_try(struct effects_trial *trial, struct effects_state *t,
-                    struct effects_reader *reader, double *value, double *gain, struct err *err)
+                    struct effects_reader *reader, double *value, double least, double *gain,
+                    struct err *err)
 {
     int k = (int)(reader->col - t->col);
     const struct effect_col was = t->col[k];
@@ -221,7 +224,7 @@ static int code_try(struct effects_trial *trial, struct effects_state *t,
     reader->rows.value = value;
     effects_layout(t);
     int rc = effects_trial_column(trial, k, &own, err);
-    if (rc == 0 && own * rows > *gain * rows + LEAST_GAIN) {
+    if (rc == 0 && own * rows > *gain * rows + least) {
         *gain = own;
         effects_trial_keep(trial);
         mem_try_free(was.number);
@@ -245,7 +248,8 @@ static int columns_gain(struct effects_trial *trial, double *gain, struct err *e
 
 /* Beside columns that are names for certain, a quantity of many whole numbers is tried as one, too:
  * the fits gain more of the rows that they have not seen where each number has an effect of its own
- * than where neighbours share one. */
+ * than where neighbours share one. Of other tables those that may be names (CODE_MAYBE) are tried:
+ * what the other columns say of the target hides what a name says, or is what a quantity says. */
 static int codes_try(const struct step_fit *step, struct effects_trial *trial,
                      struct effects_state *t, struct effects_reader *readers, struct err *err)
 {
@@ -254,9 +258,11 @@ static int codes_try(const struct step_fit *step, struct effects_trial *trial,
 
     for (int k = 0; k < t->n_cols; k++)
         names += t->col[k].kind == EFFECT_CODES;
-    for (int k = 0; k < t->n_cols && names >= CODES_BESIDE && tried < MOST_TRIED; k++) {
+    double least = names >= CODES_BESIDE ? LEAST_GAIN : ALONE_GAIN;
+    for (int k = 0; k < t->n_cols && tried < MOST_TRIED; k++) {
         double *value = NULL;
-        int n = t->col[k].kind == EFFECT_BINS
+        bool is_tried = names >= CODES_BESIDE || step->may_be_names[k];
+        int n = is_tried && t->col[k].kind == EFFECT_BINS
                     ? code_values(step->spec, step->col[k], MOST_VALUES, &value)
                     : -1;
         if (n <= EFFECT_CUTS + 1) {
@@ -267,22 +273,25 @@ static int codes_try(const struct step_fit *step, struct effects_trial *trial,
         int rc = tried++ == 0 ? columns_gain(trial, &gain, err) : 0;
         if (rc < 0)
             mem_try_free(value);
-        if (rc < 0 || code_try(trial, t, &readers[k], value, &gain, err) < 0)
+        if (rc < 0 || code_try(trial, t, &readers[k], value, least, &gain, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Chooses the penalty and the columns that are names. 1 = the effects gain something. */
+/* Chooses the penalty and the columns that are names, which then call for another penalty if they are
+ * the only ones. 1 = the effects gain something. */
 static int state_choose(const struct step_fit *in, const struct effects_in *fit,
                         struct effects_state *t, struct effects_reader *readers, struct err *err)
 {
     struct effects_trial *trial = effects_trial_new(fit, err);
     double gain = 0;
-    int rc = trial ? penalty_choose(trial, t, &gain, err) : -1;
+    int rc = trial ? penalty_choose(trial, t, &gain, err) : -1, shown = t->n_shown;
 
     if (rc == 1 && codes_try(in, trial, t, readers, err) < 0)
         rc = -1;
+    if (rc == 1 && !in->is_worth)
+        rc = t->n_shown > shown ? penalty_choose(trial, t, &gain, err) : 0;
     effects_trial_free(trial);
     return rc;
 }

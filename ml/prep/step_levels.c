@@ -76,13 +76,13 @@ static int fit(const struct step_fit *in, struct prep_step *s, struct err *err)
     return rc < 0 ? -1 : 1;
 }
 
-bool step_codes_are_names(const struct prep_spec *spec, int col)
+bool step_codes_are_names(const struct prep_spec *spec, int col, enum code_bar bar)
 {
     if (!spec->target)
         return false;
     struct level_state *t = mem_zalloc(sizeof *t);
     level_state_classes(t, spec);
-    bool are_names = code_screen(spec, col, t->classes, t->n_means, false);
+    bool are_names = code_screen(spec, col, t->classes, t->n_means, bar);
     level_state_free(t);
     return are_names;
 }
@@ -99,7 +99,7 @@ static int fit_codes(const struct step_fit *in, struct prep_step *s, struct err 
     struct level_state *t = mem_zalloc(sizeof *t);
     s->state = t;
     level_state_classes(t, spec);
-    if (code_screen(spec, in->col[0], t->classes, t->n_means, in->beside))
+    if (code_screen(spec, in->col[0], t->classes, t->n_means, in->bar))
         t->n_levels = code_values(spec, in->col[0], PREP_MAX_LEVELS, &t->number);
     if (t->n_levels > 0) {
         const struct level_rows rows = {

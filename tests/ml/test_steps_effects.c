@@ -259,7 +259,7 @@ static void instruction_sets_agree(void **state)
 
 /* ---- the step ---- */
 
-/* MANY: more than there are bins, without which whole numbers have no effects. */
+/* MANY: more than there are bins, without which whole numbers that are surely names have no effects. */
 enum { ROWS = 6000, CODES = 120, MANY = 300 };
 
 struct made {
@@ -395,6 +395,53 @@ static void effects_of_codes_are_found(void **state)
     }
 }
 
+/* Pupils of classes whose numbers follow those of their schools, so that neighbours are alike, and a quantity of whole numbers.
+ * are_names: a class has an effect beside that of its school. Returns how many columns have effects; *is_class: one is that. */
+static int effects_of_classes(bool are_names, bool *is_class)
+{
+    enum { PUPILS = 1500, A_CLASS = 15, A_SCHOOL = 4 };
+    static double y[PUPILS];
+    static uint8_t part[PUPILS];
+    struct err err = { 0 };
+    struct rng rng;
+    struct buf text;
+    int n = 0;
+
+    rng_init(&rng, 5, 0);
+    buf_init(&text, 1 << 18);
+    assert_int_equal(buf_adds(&text, "class,iq,age\n", NULL), 0);
+    for (int i = 0; i < PUPILS; i++) {
+        int class = (int)rng_below(&rng, PUPILS / A_CLASS), age = 20 + (int)rng_below(&rng, 40);
+        double iq = rng_normal(&rng);
+        part[i] = (uint8_t)rng_below(&rng, PREP_PARTS);
+        y[i] = iq + sin(age / 10.0) + 0.7 * effect(class / A_SCHOOL, 1) + 0.8 * rng_normal(&rng);
+        y[i] += are_names ? 0.55 * effect(class, 2) : 0;
+        int rc = buf_addf(&text, NULL, "%d,%.4f,%d\n", 1000 + 10 * class, iq, age);
+        assert_int_equal(rc, 0);
+    }
+    struct frame *f = csv_frame(text.data, NULL);
+    buf_fini(&text);
+    const struct prep_target t = { .y = y, .part = part };
+    const struct prep_spec spec = { .frame = f, .target = &t };
+    struct prep *p = prep_fit(&spec, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    *is_class = effect_input(p, "class", &n) >= 0;
+    prep_free(p);
+    frame_close(f);
+    return n;
+}
+
+static void a_name_is_found_beside_what_hides_it(void **state)
+{
+    bool is_class = false;
+
+    (void)state;
+    assert_int_equal(effects_of_classes(true, &is_class), 1);
+    assert_true(is_class);
+    assert_int_equal(effects_of_classes(false, &is_class), 0);
+}
+
 static void several_classes_have_an_effect_each(void **state)
 {
     struct made *m = made_new(false, 3, false);
@@ -492,6 +539,7 @@ int main(void)
         cmocka_unit_test(fits_that_begin_with_others_end_in_the_same_place),
         cmocka_unit_test(instruction_sets_agree),
         cmocka_unit_test(effects_of_codes_are_found),
+        cmocka_unit_test(a_name_is_found_beside_what_hides_it),
         cmocka_unit_test(several_classes_have_an_effect_each),
         cmocka_unit_test(noise_has_no_effects),
         cmocka_unit_test(no_row_knows_its_own_target),
