@@ -1,12 +1,13 @@
 /* part.c - parting rows column by column (part.h).
  *
- * Where the CPU can compress bytes in a register, 64 rows of a column move at once. The plain way
- * moves them one by one; it serves other machines, and tests compare both. Each public function, at
- * the end of its part of the file, picks one of the two. Where fewer than FEW bytes are to be
+ * Where the CPU can compress bytes in a register, 64 rows of a column move at once; with AVX2
+ * sixteen do (part_middle.c). The plain way moves them one by one; it serves other machines, and
+ * tests compare all three. Each public function, at the end of its part of the file, picks one. Where fewer than FEW bytes are to be
  * summed, the plain loop is as fast as setting up a vector. */
 #include "ml/cpu/part.h"
 
 #include "base/base.h"
+#include "ml/cpu/part_middle.h"
 #include "ml/cpu/simd.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@ static int forced = -1;
 
 bool part_is_fast(void)
 {
-    return forced < 0 ? simd_has_bits() : forced;
+    return forced < 0 ? simd_level() >= SIMD_AVX2 : forced;
 }
 
 void part_force(bool is_fast)
@@ -37,12 +38,6 @@ void part_unforce(void)
 }
 
 /* ---- marks ---- */
-
-/* The lowest n bits set, all of them from 64 on. */
-static uint64_t bits_of(int64_t n)
-{
-    return n >= PART_WIDE ? ~0ull : (1ull << n) - 1;
-}
 
 static int64_t mark_plain(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint64_t *masks)
 {
@@ -75,20 +70,6 @@ static int64_t mark_set_plain(const uint8_t *bins, int64_t n, const uint64_t set
     return ones;
 }
 
-/* Counts the marks in [from, to): the first and the last word may be cut by the range. */
-static inline __attribute__((always_inline)) int64_t count(const uint64_t *masks, int64_t from,
-                                                           int64_t to)
-{
-    int64_t ones = 0;
-
-    while (from < to) {
-        int64_t at = from % PART_WIDE, n = MIN(PART_WIDE - at, to - from);
-        ones += __builtin_popcountll(masks[from / PART_WIDE] >> at & bits_of(n));
-        from += n;
-    }
-    return ones;
-}
-
 /* ---- moving ---- */
 
 static void move_plain(const struct part_columns *c, int64_t n, const uint64_t *masks)
@@ -117,7 +98,7 @@ SIMD_BITS static int64_t mark_fast(const uint8_t *bins, int64_t n, uint8_t up, u
 
     for (int64_t from = 0; from < n; from += PART_WIDE) {
         __m512i v = _mm512_add_epi8(_mm512_loadu_si512(bins + from), ups);
-        uint64_t m = _mm512_cmple_epu8_mask(v, cuts) & bits_of(n - from);
+        uint64_t m = _mm512_cmple_epu8_mask(v, cuts) & part_bits(n - from);
         masks[from / PART_WIDE] = m;
         ones += __builtin_popcountll(m);
     }
@@ -139,7 +120,7 @@ SIMD_BITS static int64_t mark_set_fast(const uint8_t *bins, int64_t n, const uin
                 at = _mm512_and_si512(_mm512_srli_epi16(v, 3), low),
                 bit = _mm512_shuffle_epi8(bit_of, _mm512_and_si512(v, seven));
         uint64_t m = _mm512_test_epi8_mask(_mm512_permutexvar_epi8(at, bytes), bit);
-        m &= bits_of(n - from);
+        m &= part_bits(n - from);
         masks[from / PART_WIDE] = m;
         ones += __builtin_popcountll(m);
     }
@@ -149,7 +130,7 @@ SIMD_BITS static int64_t mark_set_fast(const uint8_t *bins, int64_t n, const uin
 /* The same loop, compiled for a CPU that counts bits in one instruction. */
 SIMD_BITS static int64_t count_fast(const uint64_t *masks, int64_t from, int64_t to)
 {
-    return count(masks, from, to);
+    return part_ones(masks, from, to);
 }
 
 /* Moves rows at to at + 63 of every column. m: which of them go left; all: which of them exist.
@@ -183,7 +164,7 @@ SIMD_BITS static void move_fast(const struct part_columns *c, int64_t n, const u
     int64_t lo = 0;
 
     for (int64_t at = 0; at < n; at += PART_WIDE) {
-        uint64_t m = masks[at / PART_WIDE], all = bits_of(n - at);
+        uint64_t m = masks[at / PART_WIDE], all = part_bits(n - at);
         if (c->left && c->right)
             block_move(c, at, m, all, c->left + lo, c->right + at - lo);
         else if (c->left)
@@ -202,6 +183,10 @@ int64_t part_mark(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint6
     if (simd_has_bits())
         return mark_fast(bins, n, up, cut, masks);
 #endif
+#ifdef SIMD_MIDDLE
+    if (simd_level() >= SIMD_AVX2)
+        return part_middle_mark(bins, n, up, cut, masks);
+#endif
     return mark_plain(bins, n, up, cut, masks);
 }
 
@@ -210,6 +195,10 @@ int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uin
 #ifdef SIMD_BITS
     if (simd_has_bits())
         return mark_set_fast(bins, n, set, masks);
+#endif
+#ifdef SIMD_MIDDLE
+    if (simd_level() >= SIMD_AVX2)
+        return part_middle_mark_set(bins, n, set, masks);
 #endif
     return mark_set_plain(bins, n, set, masks);
 }
@@ -220,7 +209,11 @@ int64_t part_count(const uint64_t *masks, int64_t from, int64_t to)
     if (simd_has_bits())
         return count_fast(masks, from, to);
 #endif
-    return count(masks, from, to);
+#ifdef SIMD_MIDDLE
+    if (simd_level() >= SIMD_AVX2)
+        return part_middle_count(masks, from, to);
+#endif
+    return part_ones(masks, from, to);
 }
 
 void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks)
@@ -228,6 +221,12 @@ void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks)
 #ifdef SIMD_BITS
     if (simd_has_bits()) {
         move_fast(c, n, masks);
+        return;
+    }
+#endif
+#ifdef SIMD_MIDDLE
+    if (simd_level() >= SIMD_AVX2) {
+        part_middle_move(c, n, masks);
         return;
     }
 #endif
@@ -298,7 +297,7 @@ SIMD_BITS static int64_t sum_fast(const uint8_t *bytes, int64_t n)
     __m512i sum = _mm512_setzero_si512();
 
     for (int64_t from = 0; from < n; from += PART_WIDE) {
-        __m512i v = _mm512_maskz_loadu_epi8(bits_of(n - from), bytes + from);
+        __m512i v = _mm512_maskz_loadu_epi8(part_bits(n - from), bytes + from);
         sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, _mm512_setzero_si512()));
     }
     return _mm512_reduce_add_epi64(sum);
@@ -310,8 +309,8 @@ SIMD_BITS static int64_t sum_marked_fast(const uint8_t *bytes, const uint64_t *m
     __m512i sum = _mm512_setzero_si512();
 
     for (int64_t at = from / PART_WIDE * PART_WIDE; at < to; at += PART_WIDE) {
-        uint64_t m = masks[at / PART_WIDE] & bits_of(to - at);
-        m = at < from ? m & ~bits_of(from - at) : m;
+        uint64_t m = masks[at / PART_WIDE] & part_bits(to - at);
+        m = at < from ? m & ~part_bits(from - at) : m;
         __m512i v = _mm512_maskz_loadu_epi8(m, bytes + at);
         sum = _mm512_add_epi64(sum, _mm512_sad_epu8(v, _mm512_setzero_si512()));
     }
@@ -333,23 +332,15 @@ SIMD_BITS static int place_fast(const uint32_t *coarse, const uint32_t *places, 
 SIMD_BITS static void runs_few(const uint8_t *bytes, uint64_t mask, const int32_t *ends, int n_runs,
                                int32_t *marked, int32_t *sum)
 {
-    __m512i v = _mm512_maskz_loadu_epi8(bits_of(ends[n_runs - 1]), bytes);
-    uint64_t digit[8], before = 0;
+    __m512i v = _mm512_maskz_loadu_epi8(part_bits(ends[n_runs - 1]), bytes);
+    uint64_t digit[8];
     int digits = 0;
 
     while (digits < 8 && _mm512_test_epi8_mask(v, _mm512_set1_epi8((char)(0xff << digits)))) {
         digit[digits] = _mm512_test_epi8_mask(v, _mm512_set1_epi8((char)(1 << digits)));
         digits++;
     }
-    for (int k = 0; k < n_runs; k++) {
-        uint64_t until = bits_of(ends[k]), in = mask & until & ~before;
-        int32_t all = 0;
-        for (int p = 0; p < digits; p++)
-            all += (int32_t)__builtin_popcountll(in & digit[p]) << p;
-        marked[k] = (int32_t)__builtin_popcountll(in);
-        sum[k] = all;
-        before = until;
-    }
+    part_runs_count(digit, digits, mask, ends, n_runs, marked, sum);
 }
 
 SIMD_BITS static struct part_range range_fast(const uint8_t *bins, int64_t n)
@@ -358,7 +349,7 @@ SIMD_BITS static struct part_range range_fast(const uint8_t *bins, int64_t n)
             one = _mm512_set1_epi8(1);
 
     for (int64_t from = 0; from < n; from += PART_WIDE) {
-        uint64_t all = bits_of(n - from);
+        uint64_t all = part_bits(n - from);
         __m512i v = _mm512_loadu_si512(bins + from);
         least = _mm512_mask_min_epu8(least, all, least, v);
         top = _mm512_mask_max_epu8(top, all, top, v);
@@ -375,6 +366,10 @@ int64_t part_sum(const uint8_t *bytes, int64_t n)
     if (n > FEW && simd_has_bits())
         return sum_fast(bytes, n);
 #endif
+#ifdef SIMD_MIDDLE
+    if (n > FEW && simd_level() >= SIMD_AVX2)
+        return part_middle_sum(bytes, n);
+#endif
     return sum_plain(bytes, n);
 }
 
@@ -383,6 +378,10 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
 #ifdef SIMD_BITS
     if (to - from > FEW && simd_has_bits())
         return sum_marked_fast(bytes, masks, from, to);
+#endif
+#ifdef SIMD_MIDDLE
+    if (to - from > FEW && simd_level() >= SIMD_AVX2)
+        return part_middle_sum_marked(bytes, masks, from, to);
 #endif
     return sum_marked_plain(bytes, masks, from, to);
 }
@@ -394,6 +393,10 @@ int part_place(const uint32_t *coarse, const uint32_t *places, uint32_t at)
 #ifdef SIMD_BITS
     if (simd_has_bits())
         return place_fast(coarse, places, at);
+#endif
+#ifdef SIMD_MIDDLE
+    if (simd_level() >= SIMD_AVX2)
+        return part_middle_place(coarse, places, at);
 #endif
     for (int step = PART_PLACES * PART_PLACES / 2; step > 0; step /= 2)
         last += places[last + step] <= at ? step : 0;
@@ -410,6 +413,12 @@ void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends,
         return;
     }
 #endif
+#ifdef SIMD_MIDDLE
+    if (ends[n_runs - 1] <= PART_WIDE && simd_level() >= SIMD_AVX2) {
+        part_middle_runs(bytes, masks[0], ends, n_runs, marked, sum);
+        return;
+    }
+#endif
     for (int32_t k = 0, from = 0; k < n_runs; from = ends[k++]) {
         marked[k] = (int32_t)part_count(masks, from, ends[k]);
         sum[k] = (int32_t)part_sum_marked(bytes, masks, from, ends[k]);
@@ -421,6 +430,10 @@ struct part_range part_range_of(const uint8_t *bins, int64_t n)
 #ifdef SIMD_BITS
     if (n > FEW && simd_has_bits())
         return range_fast(bins, n);
+#endif
+#ifdef SIMD_MIDDLE
+    if (n > FEW && simd_level() >= SIMD_AVX2)
+        return part_middle_range(bins, n);
 #endif
     return range_plain(bins, n);
 }

@@ -8,14 +8,13 @@
 #ifndef ML_CPU_PART_H
 #define ML_CPU_PART_H
 
+#include "ml/cpu/part_ways.h"
+
 #include <stdbool.h>
-#include <stdint.h>
 
-/* Rows of one word of masks, and bytes of a vector. */
-enum { PART_WIDE = 64 };
-
-/* Whether this CPU compresses bytes inside a vector (AVX-512 VBMI2). Where it does not, the forest
- * reads rows as lines of bytes instead (rows.h), because moving bytes one by one is slower. */
+/* Whether this CPU packs bytes together inside a vector: AVX-512 VBMI2 does, AVX2 shuffles them
+ * (part_middle.h). Where it does not, the forest reads rows as lines of bytes instead (rows.h),
+ * because moving bytes one by one is slower. */
 bool part_is_fast(void);
 /* For tests: part_is_fast() answers `is_fast` until part_unforce, whatever the CPU has. */
 void part_force(bool is_fast);
@@ -31,15 +30,8 @@ int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uin
 /* How many bits of masks are 1 in [from, to). */
 int64_t part_count(const uint64_t *masks, int64_t from, int64_t to);
 
-/* n rows of `cols` columns, which lie `pitch` bytes apart in all three places. The bytes of marked
- * rows go to `left`, the others to `right`, both in their order. NULL: that side is not wanted.
- * Nothing else is written. */
-struct part_columns {
-    const uint8_t *from;
-    uint8_t *left, *right;
-    int64_t pitch;
-    int cols;
-};
+/* The bytes of marked rows go to c->left, the others to c->right, both in their order. Nothing else
+ * is written. */
 void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks);
 
 /* The sum of n bytes: weights of rows. */
@@ -54,14 +46,8 @@ void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends,
 
 /* The last of 256 ascending places that is at most `at`, which the first one is; coarse: every
  * sixteenth of them. This is the random cut of extra trees, without a branch. */
-enum { PART_PLACES = 16 };
 int part_place(const uint32_t *coarse, const uint32_t *places, uint32_t at);
 
-/* The range of n bins: the least; 1 + the largest other than 255, or 0 if there is none; and the
- * largest of all, which is 255 where a value is missing. */
-struct part_range {
-    uint8_t least, most, top;
-};
 struct part_range part_range_of(const uint8_t *bins, int64_t n);
 
 #endif

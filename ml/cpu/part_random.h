@@ -1,6 +1,5 @@
 /* part_random.h - random cuts of at most 64 rows of weight 1 whose bins lie column by column, under
- * Gini, on CPUs with the bit instructions of AVX-512 (simd_has_bits). Extra trees of narrow tables
- * use it. Draws, cuts and scores are those of ml/math/forest_math.h, bit for bit. Called by
+ * Gini, on CPUs with AVX2. Extra trees of narrow tables use it. Draws, cuts and scores are those of ml/math/forest_math.h, bit for bit. Called by
  * ml/forest/forest_random.c. */
 #ifndef ML_CPU_PART_RANDOM_H
 #define ML_CPU_PART_RANDOM_H

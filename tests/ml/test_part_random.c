@@ -1,11 +1,13 @@
 /* test_part_random.c - random cuts of few rows that lie column by column against plain loops with the arithmetic of
- * forest_math.h, bit for bit: two and several classes, missing values, places of two kinds, sets of rows. */
+ * forest_math.h, bit for bit, with AVX2 and with AVX-512: two and several classes, missing values, places of two kinds, sets
+ * of rows. */
 #include "tests/unit.h"
 
 #include "base/base.h"
 #include "base/rng.h"
 #include "ml/cpu/part.h"
 #include "ml/cpu/part_random.h"
+#include "ml/cpu/simd.h"
 #include "ml/math/forest_math.h"
 
 #include <float.h>
@@ -126,11 +128,16 @@ static void random_cuts_of_few_rows_are_those_of_plain_loops(void **state)
     static struct node d;
 
     (void)state;
-    for (uint64_t seed = 0; seed < SEEDS && part_few_is_fast(); seed++) {
-        node_draw(&d, seed);
-        check_number(&d, (int)(seed % 40));
-        check_set(&d, seed);
+    for (int level = SIMD_AVX2; level <= (int)simd_best(); level++) {
+        simd_force((enum simd_level)level);
+        assert_true(part_few_is_fast());
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            node_draw(&d, seed);
+            check_number(&d, (int)(seed % 40));
+            check_set(&d, seed);
+        }
     }
+    simd_force(simd_best());
 }
 
 int main(void)
