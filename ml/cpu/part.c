@@ -2,8 +2,8 @@
  *
  * Where the CPU can compress bytes in a register, 64 rows of a column move at once; with AVX2
  * sixteen do (part_middle.c). The plain way moves them one by one; it serves other machines, and
- * tests compare all three. Each public function, at the end of its part of the file, picks one. Where fewer than FEW bytes are to be
- * summed, the plain loop is as fast as setting up a vector. */
+ * tests compare all three. Each public function, at the end of its part of the file, picks one. Where
+ * fewer than FEW bytes are to be summed, the plain loop is as fast as setting up a vector. */
 #include "ml/cpu/part.h"
 
 #include "base/base.h"

@@ -15,8 +15,17 @@
 
 /* UNIT_ROWS: a few thousand rows tell the units apart, and their fits take a tenth of a second.
  * ROUNDS: of boosting, at most. The best of LOOKS looks on the way counts. FOLDS: of the problem's
- * folds. MOST_WIDTH: of the dense form, for a linear model. */
-enum { UNIT_ROWS = 8000, ROUNDS = 160, LOOKS = 8, FOLDS = 5, MOST_WIDTH = 256 };
+ * folds; FEW_FOLDS from MANY_ROWS rows on, which tell enough then. MOST_WIDTH: of the dense form, for
+ * a linear model. */
+enum {
+    UNIT_ROWS = 8000,
+    ROUNDS = 160,
+    LOOKS = 8,
+    FOLDS = 5,
+    FEW_FOLDS = 3,
+    MANY_ROWS = 4000,
+    MOST_WIDTH = 256
+};
 /* By how much less error one unit must leave to be taken against what the target suggests. Amounts that
  * are never 0 mostly differ by factors, which ensembles and networks learn better as logarithms than
  * these models show; of counts and amounts that may be 0, where the logarithm bends is arbitrary. */
@@ -139,9 +148,9 @@ static int fold_try(struct trying *t, int row, int fold, struct err *err)
 static double kind_try(struct ml_data *d, size_t kind, double *smear)
 {
     struct trying t = { .d = d, .ops = model_find(kinds[kind].family) };
-    int best = 0;
+    int best = 0, folds = d->n_train < MANY_ROWS ? FOLDS : FEW_FOLDS;
 
-    for (int f = 0; f < MIN(d->k_folds, FOLDS); f++) {
+    for (int f = 0; f < MIN(d->k_folds, folds); f++) {
         if (fold_try(&t, kinds[kind].row, f, NULL) < 0)
             return (double)INFINITY;
     }
