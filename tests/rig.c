@@ -675,10 +675,11 @@ enum msg_action fake_step(struct fake *f, int i)
 
 enum msg_action fake_blend(struct fake *f, double score, bool is_better, char blob[SHA256_HEX])
 {
-    json_t *detail = json_pack("{s:b, s:s, s:i, s:f, s:f, s:f, s:f, s:[{s:I, s:f}]}", "is_better",
-                               is_better, "rule", "mean", "models", f->making.n_models, "score",
-                               score, "se", .01, "single", score - .01, "gain", .01, "members",
-                               "trial", (json_int_t)f->making.first, "weight", 1.0);
+    json_t *detail =
+        json_pack("{s:b, s:b, s:s, s:i, s:f, s:f, s:f, s:f, s:[{s:I, s:f}]}", "is_better",
+                  is_better, "beats_refit", !f->refit_is_better, "rule", "mean", "models",
+                  f->making.n_models, "score", score, "se", .01, "single", score - .01, "gain", .01,
+                  "members", "trial", (json_int_t)f->making.first, "weight", 1.0);
     struct msg_event e;
     struct msg_answer a;
     char tag[100];

@@ -82,8 +82,9 @@ struct fake {
     struct fake_trial trials[MSG_MAX_TRIALS];
     int n_trials, max_trials;
     double (*score)(const char *config, int level);
-    bool blends;    /* its trials leave predictions, and it takes ensembles */
-    struct making { /* the task of an ensemble that it holds; task 0 = none */
+    bool blends;          /* its trials leave predictions, and it takes ensembles */
+    bool refit_is_better; /* a refit of the best model is likely to be worth more than these */
+    struct making {       /* the task of an ensemble that it holds; task 0 = none */
         int64_t task, fence;
         int n_models;
         int64_t first; /* the id of the first trial of these */

@@ -149,6 +149,15 @@ int64_t budget_hard_ms(const struct study *st)
     return st->n_board > 0 ? end - MAX(100, least_reserve(st) / 5) : end + NO_MODEL_MS;
 }
 
+bool budget_fits_refit(const struct study *st)
+{
+    int64_t left = budget_hard_ms(st);
+
+    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st))
+        return false;
+    return left == INT64_MAX || left - ctl_now(st->ctl) > budget_refit_ms(st);
+}
+
 const struct config *budget_yardstick(const struct study *st)
 {
     const struct config *best = NULL;

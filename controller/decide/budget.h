@@ -39,6 +39,8 @@ const struct config *budget_yardstick(const struct study *st);
 /* How many ms a refit of the best trial will take, by that trial's own time; 0 = no refit will
  * follow. */
 int64_t budget_refit_ms(const struct study *st);
+/* Whether the best trial is to be refitted when the study ends, and there is time for that now. */
+bool budget_fits_refit(const struct study *st);
 /* How many ms are kept for making the ensemble at the end (ensemble.h). */
 int64_t budget_ensemble_ms(const struct study *st);
 bool budget_allows_trial(const struct study *st); /* by the number of trials */

@@ -64,7 +64,7 @@ static int begin(struct study *st, struct actions *out)
     return out->n > 0;
 }
 
-/* ---- refit ---- */
+/* ---- what is known ---- */
 
 /* What is known of the end so far (state/progress.h). */
 struct known {
@@ -84,15 +84,6 @@ static struct known known_of(const struct study *st)
 
     json_decref(o);
     return k;
-}
-
-static bool wants_refit(const struct study *st)
-{
-    int64_t left = budget_hard_ms(st), need = budget_refit_ms(st);
-
-    if (!st->problem.is_ready || !problem_refits(&st->problem) || !board_best(st))
-        return false;
-    return left == INT64_MAX || left - ctl_now(st->ctl) > need;
 }
 
 /* ---- the end ---- */
@@ -134,7 +125,7 @@ static int after_trials(const struct study *st, struct actions *out)
         action_add(out, ACT_ENSEMBLE, 0);
     else if (!k.is_judged && !k.had_refit && progress_early_ships(st))
         action_add(out, ACT_TAKE_EARLY, 0);
-    else if (!k.ships && !k.had_refit && wants_refit(st))
+    else if (!k.ships && !k.had_refit && budget_fits_refit(st))
         action_add(out, ACT_REFIT, board_best(st));
     else
         action_add(out, ACT_CLOSE, st->spec.is_own ? board_best(st) : board_best_artifact(st));

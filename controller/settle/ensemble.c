@@ -5,6 +5,7 @@
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "controller/decide/budget.h"
 #include "controller/decide/ensemble.h"
 #include "controller/state/board.h"
 #include "controller/state/honest.h"
@@ -183,6 +184,13 @@ static int early_ended(struct study *st, const struct ensemble_end *end, struct 
     return progress_save(st, progress, err);
 }
 
+/* A refit of the best model on all rows will come, and is likely to be worth more than this ensemble,
+ * which is then shipped only if the refit fails or is late. */
+static bool is_for_refit(const struct study *st, const json_t *detail)
+{
+    return json_is_false(json_object_get(detail, "beats_refit")) && budget_fits_refit(st);
+}
+
 int ensemble_ended(struct study *st, const struct ensemble_end *end, struct err *err)
 {
     ctl_touch(st->ctl, st);
@@ -195,9 +203,14 @@ int ensemble_ended(struct study *st, const struct ensemble_end *end, struct err 
     if (st->row.state != SS_FINISHING || !end->artifact || !end->event)
         return 0;
     json_t *progress = progress_load(st);
-    json_object_set_new(progress, "artifact", json_string(end->artifact));
-    json_object_set_new(progress, "ensemble",
-                        ensemble_new(st, end->artifact[0] != '\0', end->detail, end->event));
+    bool is_made = end->artifact[0] != '\0', ships = is_made && !is_for_refit(st, end->detail);
+    json_object_set_new(progress, "artifact", json_string(ships ? end->artifact : ""));
+    json_object_set_new(progress, "ensemble", ensemble_new(st, ships, end->detail, end->event));
+    if (is_made && !ships) {
+        /* the column names the file, so that it stays */
+        str_copy(st->row.artifact, sizeof st->row.artifact, end->artifact);
+        json_object_set_new(progress, "spare", json_string(end->artifact));
+    }
     return progress_save(st, progress, err);
 }
 

@@ -137,6 +137,13 @@ static int ship(struct study *st, int64_t number, struct err *err)
     bool is_ensemble =
         json_is_true(json_object_get(json_object_get(progress, "ensemble"), "ships"));
     bool is_made = refit && refit[0], is_refit = is_made && !is_ensemble;
+    const char *spare = json_string_value(json_object_get(progress, "spare"));
+    if (!is_made && spare) {
+        /* the refit for which an ensemble was held back did not come */
+        json_object_set_new(json_object_get(progress, "ensemble"), "ships", json_true());
+        refit = spare;
+        is_made = true;
+    }
     int rc = trial_load(st, number, &best, err);
 
     if (rc == 0) {

@@ -5,13 +5,14 @@
  *   artifact                     what ships in place of the best trial's model; "" = nothing does
  *   test_score, test_se          of a refit
  *   ensemble                     what became of the ensemble; users see it in the result
+ *   spare                        its file, where a refit was preferred: it ships if that does not come
  *   early                        of the ensemble that was made while the search went on
  *                                (decide/ensemble.h): {task, tried_ms, took_ms, artifact, ensemble,
  *                                best}
  *
  * When the study ends, settle/ship.c writes the result that users see in its place. While `early`
- * has an artifact, the study's column `artifact` names it, so that its file is kept and can be
- * downloaded. */
+ * has an artifact or there is a spare, the study's column `artifact` names it, so that its file is kept
+ * and can be downloaded. */
 #ifndef CONTROLLER_STATE_PROGRESS_H
 #define CONTROLLER_STATE_PROGRESS_H
 

@@ -390,13 +390,18 @@ static int test_score(const struct blending *b, struct blend *out, struct err *e
 static bool is_enough(const struct blending *b, const struct blend *out)
 {
     bool is_few = b->first->held.n < GREEDY_FEW_ROWS;
-    double loss = metric_info(b->first->metric)->larger_is_better ? 1 - out->single : out->single;
 
     if (is_few && !b->in->is_holdout)
         return out->gain > BLEND_FEW_MARGIN * out->gain_se;
-    if (!is_few && b->in->is_holdout && out->gain < BLEND_REFIT_GAIN * loss)
-        return false;
     return is_clear(out->gain, out->gain_se, BLEND_MARGIN);
+}
+
+static bool is_enough_for_refit(const struct blending *b, const struct blend *out)
+{
+    bool is_few = b->first->held.n < GREEDY_FEW_ROWS;
+    double loss = metric_info(b->first->metric)->larger_is_better ? 1 - out->single : out->single;
+
+    return is_few || !b->in->is_holdout || out->gain >= BLEND_REFIT_GAIN * loss;
 }
 
 /* Whether the pool is better than these predictions beyond doubt. */
@@ -452,6 +457,7 @@ static int blend(struct blending *b, struct blend *out, struct err *err)
     mean_score(b, b->single, &out->single, &out->single_se);
     out->gain = gain_of(b, b->ensemble, b->single, &out->gain_se);
     out->is_better = out->members > 1 && is_enough(b, out);
+    out->beats_refit = out->is_better && is_enough_for_refit(b, out);
     return test_score(b, out, err);
 }
 

@@ -12,9 +12,10 @@
  * delete-a-group jackknife), so that both sides lose the same rows, or from the folds where their rows
  * err together. Of folds of fewer than GREEDY_FEW_ROWS rows it ships unless it is an error worse
  * (BLEND_FEW_MARGIN): the error is then larger than what ensembles gain on average, so a stricter check
- * refuses good ones by chance. After a holdout the best model would be refitted on all rows, which is
- * worth more than that, so the margin stays; of a holdout of GREEDY_FEW_ROWS or more, where the gain is well
- * known, it must take BLEND_REFIT_GAIN of the best single model's loss (score, or 1 less it) away.
+ * refuses good ones by chance. After a holdout the best model may be refitted on all rows, which is
+ * worth more than that, so the margin stays; of a holdout of GREEDY_FEW_ROWS or more, where the gain is
+ * well known, it beats a refit where it takes BLEND_REFIT_GAIN of the best single model's loss (score,
+ * or 1 less it) away.
  * Pure and deterministic. Called by the worker. */
 #ifndef ML_ENSEMBLE_BLEND_H
 #define ML_ENSEMBLE_BLEND_H
@@ -42,8 +43,9 @@ struct blend {
     /* by how much the ensemble is better (above 0 = better, whatever the metric), and the error of
      * that */
     double gain, gain_se;
-    /* Whether the ensemble is to ship. */
-    bool is_better;
+    /* Whether it is to ship in the place of the best single model as it is, and in the place of that
+     * model refitted on all rows. Without a holdout nothing is refitted, and both are the same. */
+    bool is_better, beats_refit;
     /* What is done to its outputs. The scores are of adjusted outputs, each row's by what other rows
      * taught (ml/adjust/adjust_fit.h). */
     struct adjust adjust;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The ensemble that a search of half a minute makes on its way: it is shown and can be downloaded while the search runs on, a
+# The ensemble that a search makes on its way, after a minute of ten: it is shown and can be downloaded while the search runs on, a
 # controller that is killed and started again still has it, and a search that is stopped by a user ships one.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -9,15 +9,15 @@ awk 'BEGIN { srand(4); print "a,b,c,y"; for (i = 0; i < 600; i++) { a = rand(); 
     print a "," b "," c "," 4 * a + 3 * (b > .5) + 2 * (c > .3) * (b < .2) + rand() } }' >train.csv
 
 shown() { "$ASSAY" show early --json | jq -r "$1"; }
-has_one() { for _ in $(seq 400); do [ "$(shown '.ensemble.ships // false')" = true ] && return; sleep .1; done; return 1; }
+has_one() { for _ in $(seq 1500); do [ "$(shown '.ensemble.ships // false')" = true ] && return; sleep .1; done; return 1; }
 
 start_service
 ok "a table is there" "$ASSAY" data add train.csv --name train
-printf 'name: early\ndataset: train\ntarget: y\nbudget: {time: 60s}\n' >early.yaml
-ok "a search of a minute begins" "$ASSAY" submit early.yaml
+printf 'name: early\ndataset: train\ntarget: y\nbudget: {time: 10m}\nstop: {no_gain_trials: 0}\n' >early.yaml
+ok "a search of ten minutes begins" "$ASSAY" submit early.yaml
 ok "it has an ensemble on its way" has_one
 ok "while it runs" test "$(shown .state)" = running
-ok "not before half of the time" test "$(shown '.used_ms >= 29000')" = true
+ok "not before a minute" test "$(shown '.used_ms >= 59000')" = true
 ok "the command shows it" "$ASSAY" show early
 cp out said
 ok "as the best so far" grep -q "^ensemble .* members, .*), the best so far" said
@@ -35,9 +35,7 @@ for _ in $(seq 200); do "$ASSAY" ls >/dev/null 2>&1 && break; sleep .05; done
 ok "after a crash of the controller it is still there" test "$(shown '.ensemble.ships')" = true
 ok "with the same file" "$ASSAY" export early -o again.assay
 ok "to the bit" cmp e.assay again.assay
-# On a very slow machine its time may be over before.
-ends() { "$ASSAY" stop early || [ "$(shown .state)" = completed ]; }
-ok "the search is stopped" ends
+ok "the search is stopped" "$ASSAY" stop early
 for _ in $(seq 200); do [ "$(shown '.result != null')" = true ] && break; sleep .1; done
 ok "and ships an ensemble" test "$(shown '.result.ensemble.ships')" = true
 finish

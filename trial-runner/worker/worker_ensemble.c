@@ -158,12 +158,12 @@ static json_t *members_json(const struct making *m)
 static char *detail_of(const struct making *m)
 {
     const struct blend *b = &m->blend;
-    json_t *o =
-        json_pack("{s:b, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "is_better", b->is_better,
-                  "rule", b->rule == BLEND_POOL ? "pool" : "mean", "models", m->n, "score",
-                  jsonx_real(b->score), "se", jsonx_real(b->se), "single", jsonx_real(b->single),
-                  "single_se", jsonx_real(b->single_se), "gain", jsonx_real(b->gain), "gain_se",
-                  jsonx_real(b->gain_se), "members", members_json(m));
+    json_t *o = json_pack(
+        "{s:b, s:b, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "is_better", b->is_better,
+        "beats_refit", b->beats_refit, "rule", b->rule == BLEND_POOL ? "pool" : "mean", "models",
+        m->n, "score", jsonx_real(b->score), "se", jsonx_real(b->se), "single",
+        jsonx_real(b->single), "single_se", jsonx_real(b->single_se), "gain", jsonx_real(b->gain),
+        "gain_se", jsonx_real(b->gain_se), "members", members_json(m));
 
     CHECK(o);
     char *text = jsonx_dump(o);

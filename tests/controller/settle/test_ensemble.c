@@ -180,6 +180,54 @@ static void it_ships_where_the_last_one_does_not_come(void **state)
         check_end(way);
 }
 
+enum refit { COMES, IS_LATE, HAS_NO_TIME };
+
+/* After a holdout, for a gain that a refit of the best trial is worth, too. */
+static void check_refit(enum refit way)
+{
+    struct rig r;
+    struct fake f;
+    char blob[SHA256_HEX];
+    int64_t id = start(&r, &f,
+                       "{'name':'s','dataset':'d','target':'y','seed':7,'metric':'auc','sampler':"
+                       "'random','scheduler':'none','validation':'holdout','space':[{'family':"
+                       "'boost'}],'budget':{'time':'20s'}}");
+
+    f.refit_is_better = true;
+    work(&r, &f, 5);
+    if (way == HAS_NO_TIME)
+        rig_get(&r, id)->trials[board_best(rig_get(&r, id)) - 1].fit_us = 30000000;
+    rig_pass(&r, budget_cut_ms(rig_get(&r, id)) - ctl_now(r.ctl) + 20);
+    (void)fake_ask(&f);
+    assert_true(f.making.task > 0);
+    assert_int_equal(fake_blend(&f, .95, true, blob), MSG_OK);
+    assert_int_equal(rig_get(&r, id)->row.state, way == HAS_NO_TIME ? SS_COMPLETED : SS_FINISHING);
+    if (way == IS_LATE)
+        rig_restart(&r);
+    if (way == COMES)
+        (void)fake_ask(&f);
+    rig_pass(&r, budget_hard_ms(rig_get(&r, id)) - ctl_now(r.ctl) + 20);
+
+    assert_int_equal(rig_get(&r, id)->row.state, SS_COMPLETED);
+    assert_int_equal(str_eq(rig_get(&r, id)->row.artifact, blob), way != COMES);
+    json_t *shown = study_json(&r);
+    const json_t *result = json_object_get(shown, "result");
+    assert_int_equal(json_is_true(json_object_get(result, "refit")), way == COMES);
+    assert_int_equal(json_is_true(json_object_get(json_object_get(result, "ensemble"), "ships")),
+                     way != COMES);
+    assert_null(json_object_get(result, "spare"));
+    json_decref(shown);
+    rig_close(&r);
+}
+
+static void beside_a_refit_it_ships_where_that_does_not_come(void **state)
+{
+    (void)state;
+    check_refit(COMES);
+    check_refit(IS_LATE);
+    check_refit(HAS_NO_TIME);
+}
+
 static void without_time_for_the_last_one_it_ships(void **state)
 {
     struct rig r;
@@ -317,6 +365,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(halfway_one_is_made_that_can_be_downloaded),
         cmocka_unit_test(it_ships_where_the_last_one_does_not_come),
+        cmocka_unit_test(beside_a_refit_it_ships_where_that_does_not_come),
         cmocka_unit_test(without_time_for_the_last_one_it_ships),
         cmocka_unit_test(the_next_one_comes_when_the_time_has_doubled),
         cmocka_unit_test(where_none_is_due_none_is_made),
