@@ -26,8 +26,9 @@
 #define BLEND_MARGIN      0.25
 #define BLEND_POOL_MARGIN 1.0
 #define BLEND_FEW_MARGIN  (-1.0)
-/* A refit was better than ensembles that gained up to a tenth: docs/measurements/2026-11-27.md. */
-#define BLEND_REFIT_GAIN 0.2
+/* A refit was better than ensembles that gained up to a tenth (docs/measurements/2026-11-27.md), and
+ * worse than one that gained more (docs/measurements/2026-11-29.md). */
+#define BLEND_REFIT_GAIN 0.1
 
 /* MEAN: the weighted mean of what the members predict. POOL: the log-linear pool of their
  * probabilities (ml/adjust/pool.h). */
