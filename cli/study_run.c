@@ -329,10 +329,13 @@ static void print_estimate(struct study_run *s, int64_t study)
     if (study_run_is_late(s) || client_get(s->client, &now, NULL, "/studies/%" PRId64, study) < 0)
         return;
     const json_t *best = json_object_get(now, "best"), *e = json_object_get(best, "estimate");
-    const json_t *ensemble = json_object_get(json_object_get(now, "result"), "ensemble");
+    const json_t *result = json_object_get(now, "result");
+    const json_t *ensemble = json_object_get(result, "ensemble");
     const json_t *of_ensemble = json_object_get(ensemble, "estimate");
     int64_t number = json_integer_value(json_object_get(best, "number"));
     int64_t compared = json_integer_value(json_object_get(e, "compared"));
+    const char *how =
+        json_is_true(json_object_get(result, "refit")) ? ", refitted on all rows," : "";
     if (json_is_true(json_object_get(ensemble, "ships"))) {
         print_score(json_object_get(of_ensemble, "score"), json_object_get(of_ensemble, "se"),
                     score, sizeof(score));
@@ -343,10 +346,10 @@ static void print_estimate(struct study_run *s, int64_t study)
                number);
     } else if (json_number_value(json_object_get(e, "optimism")) > 0) {
         print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
-        printf("trial %" PRId64 " ships; as the best of %" PRId64 " expect %s on new rows\n",
-               number, compared, score);
+        printf("trial %" PRId64 "%s ships; as the best of %" PRId64 " expect %s on new rows\n",
+               number, how, compared, score);
     } else if (number > 0) {
-        printf("trial %" PRId64 " ships\n", number);
+        printf("trial %" PRId64 "%s ships\n", number, how);
     }
     json_decref(now);
 }

@@ -109,6 +109,9 @@ ok "two fits are equal" held -o again.assay
 ok "to the bit" cmp h.assay again.assay
 ok "without one" held --ensemble off -o h.assay
 ok "the best model is refitted" test "$(result ensemble) $(result refit)" = "null true"
+ok "without --json" "$ASSAY" fit train.csv --target y --trials 3 --families linear --validation holdout --ensemble off -o r.assay
+cp out said
+ok "fit says so" grep -q "^trial [0-9]*, refitted on all rows, ships" said
 # Of a thousand rows held out, a refit on all rows is worth more than members that are not refitted, unless these gain much.
 table 6000 >many.csv
 ok "after a holdout of many rows" "$ASSAY" fit many.csv --target y --trials 8 --families linear,boost --validation holdout -o m.assay --json
