@@ -24,7 +24,7 @@ static int forced = -1;
 
 bool part_is_fast(void)
 {
-    return forced < 0 ? simd_level() >= SIMD_AVX2 : forced;
+    return forced < 0 ? part_middle_is_there() : forced;
 }
 
 void part_force(bool is_fast)
@@ -184,7 +184,7 @@ int64_t part_mark(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint6
         return mark_fast(bins, n, up, cut, masks);
 #endif
 #ifdef SIMD_MIDDLE
-    if (simd_level() >= SIMD_AVX2)
+    if (part_middle_is_there())
         return part_middle_mark(bins, n, up, cut, masks);
 #endif
     return mark_plain(bins, n, up, cut, masks);
@@ -197,7 +197,7 @@ int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uin
         return mark_set_fast(bins, n, set, masks);
 #endif
 #ifdef SIMD_MIDDLE
-    if (simd_level() >= SIMD_AVX2)
+    if (part_middle_is_there())
         return part_middle_mark_set(bins, n, set, masks);
 #endif
     return mark_set_plain(bins, n, set, masks);
@@ -210,7 +210,7 @@ int64_t part_count(const uint64_t *masks, int64_t from, int64_t to)
         return count_fast(masks, from, to);
 #endif
 #ifdef SIMD_MIDDLE
-    if (simd_level() >= SIMD_AVX2)
+    if (part_middle_is_there())
         return part_middle_count(masks, from, to);
 #endif
     return part_ones(masks, from, to);
@@ -225,7 +225,7 @@ void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks)
     }
 #endif
 #ifdef SIMD_MIDDLE
-    if (simd_level() >= SIMD_AVX2) {
+    if (part_middle_is_there()) {
         part_middle_move(c, n, masks);
         return;
     }
@@ -367,7 +367,7 @@ int64_t part_sum(const uint8_t *bytes, int64_t n)
         return sum_fast(bytes, n);
 #endif
 #ifdef SIMD_MIDDLE
-    if (n > FEW && simd_level() >= SIMD_AVX2)
+    if (n > FEW && part_middle_is_there())
         return part_middle_sum(bytes, n);
 #endif
     return sum_plain(bytes, n);
@@ -380,7 +380,7 @@ int64_t part_sum_marked(const uint8_t *bytes, const uint64_t *masks, int64_t fro
         return sum_marked_fast(bytes, masks, from, to);
 #endif
 #ifdef SIMD_MIDDLE
-    if (to - from > FEW && simd_level() >= SIMD_AVX2)
+    if (to - from > FEW && part_middle_is_there())
         return part_middle_sum_marked(bytes, masks, from, to);
 #endif
     return sum_marked_plain(bytes, masks, from, to);
@@ -395,7 +395,7 @@ int part_place(const uint32_t *coarse, const uint32_t *places, uint32_t at)
         return place_fast(coarse, places, at);
 #endif
 #ifdef SIMD_MIDDLE
-    if (simd_level() >= SIMD_AVX2)
+    if (part_middle_is_there())
         return part_middle_place(coarse, places, at);
 #endif
     for (int step = PART_PLACES * PART_PLACES / 2; step > 0; step /= 2)
@@ -414,7 +414,7 @@ void part_runs(const uint8_t *bytes, const uint64_t *masks, const int32_t *ends,
     }
 #endif
 #ifdef SIMD_MIDDLE
-    if (ends[n_runs - 1] <= PART_WIDE && simd_level() >= SIMD_AVX2) {
+    if (ends[n_runs - 1] <= PART_WIDE && part_middle_is_there()) {
         part_middle_runs(bytes, masks[0], ends, n_runs, marked, sum);
         return;
     }
@@ -432,7 +432,7 @@ struct part_range part_range_of(const uint8_t *bins, int64_t n)
         return range_fast(bins, n);
 #endif
 #ifdef SIMD_MIDDLE
-    if (n > FEW && simd_level() >= SIMD_AVX2)
+    if (n > FEW && part_middle_is_there())
         return part_middle_range(bins, n);
 #endif
     return range_plain(bins, n);

@@ -1,11 +1,21 @@
 /* part_middle.h - the functions of part.h in registers of 32 bytes, for CPUs that have AVX2 but do
- * not compress bytes. Called by part.c, which says what each of them does, where simd_level() is at
- * least SIMD_AVX2. */
+ * not compress bytes. Called by part.c, which says what each of them does, where
+ * part_middle_is_there(). */
 #ifndef ML_CPU_PART_MIDDLE_H
 #define ML_CPU_PART_MIDDLE_H
 
 #include "ml/cpu/part_ways.h"
 #include "ml/cpu/simd.h"
+
+/* Whether these may be used: never in a build for a sanitizer, which has no kernels of vectors. */
+static inline bool part_middle_is_there(void)
+{
+#ifdef SIMD_MIDDLE
+    return simd_level() >= SIMD_AVX2;
+#else
+    return false;
+#endif
+}
 
 #ifdef SIMD_MIDDLE
 int64_t part_middle_mark(const uint8_t *bins, int64_t n, uint8_t up, uint8_t cut, uint64_t *masks);

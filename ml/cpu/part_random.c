@@ -13,7 +13,7 @@
 
 bool part_few_is_fast(void)
 {
-    return simd_level() >= SIMD_AVX2;
+    return part_middle_is_there();
 }
 
 #ifdef SIMD_MIDDLE
