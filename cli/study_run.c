@@ -348,7 +348,7 @@ static void print_estimate(struct study_run *s, int64_t study)
         print_score(json_object_get(e, "score"), json_object_get(e, "se"), score, sizeof(score));
         printf("trial %" PRId64 "%s ships; as the best of %" PRId64 " expect %s on new rows\n",
                number, how, compared, score);
-    } else if (number > 0) {
+    } else if (json_is_string(json_object_get(now, "artifact"))) {
         printf("trial %" PRId64 "%s ships\n", number, how);
     }
     json_decref(now);

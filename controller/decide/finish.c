@@ -4,7 +4,8 @@
  * those that do not are cancelled at the hard limit. Paused trials that are better than completed ones are completed as they
  * are (rescue.h). Then a task looks for an ensemble of the models that the trials uploaded (ensemble.h). If there is none,
  * kfold ships the bag of fold models of the best trial; after a holdout or forward in time a refit task fits the best
- * configuration on all rows, if the time left allows it. A refit that fails costs nothing: the best trial's own model ships.
+ * configuration on all rows, if the time left allows it. A refit that fails costs nothing: the ensemble that
+ * was held back for it ships (settle/ensemble.c), or else the best trial's own model.
  * An ensemble that fails or comes too late is replaced by the one that was made while the search went on, if there is one.
  *
  * What happened so far is read from the study: the states of its trials, its leases, and its `result` column, which
