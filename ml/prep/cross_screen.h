@@ -1,9 +1,11 @@
-/* cross_screen.h - pairs of small categories whose combination says more of the target than both do
- * alone ("the price of a size in a city").
+/* cross_screen.h - pairs of columns of few levels whose combination says more of the target than both do
+ * alone ("the price of a size in a city", "the 13th of August"). Levels are categories, or whole
+ * numbers of few values.
  *
- * Half of a sample of the training rows fits the effects of the levels and then the means of the
- * combinations; the other half judges them, so that combinations of noise are not found. Called by
- * step.c. */
+ * Each half of a sample of the training rows fits the effects of the levels and then the means of the
+ * combinations; the other half judges them, so that combinations of noise are not found. Pairs are
+ * taken one by one, each beside the ones before, so that of two columns that say the same (the name of
+ * a degree and its number) one is in a pair. Called by step.c. */
 #ifndef ML_PREP_CROSS_SCREEN_H
 #define ML_PREP_CROSS_SCREEN_H
 
@@ -17,8 +19,9 @@ struct cross {
     int a, b;
 };
 
-/* cols: n columns of levels that are inputs, at most CROSS_MOST_LEVELS each. The best pairs first;
- * returns their number. */
+/* cols: n columns of levels or of numbers that are inputs, of which those with CROSS_MOST_LEVELS levels or
+ * more, or with numbers that are not whole, are passed over. The best pairs first; returns their
+ * number. */
 int cross_screen(const struct prep_spec *spec, const int *cols, int n,
                  struct cross out[CROSS_MOST]);
 

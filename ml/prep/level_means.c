@@ -29,23 +29,50 @@ int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels)
     return a < 0 || b < 0 ? n_levels + 1 : a * other_levels + b;
 }
 
-/* A code of the frame as prep_source_levels tells it. */
-static int32_t mapped(const int32_t *map, int32_t code)
+void levels_of_numbers(const double *value, int n_levels, const double *x, int64_t n, int32_t *out)
 {
-    return code < 0 ? PREP_NO_LEVEL : map[code] < 0 ? PREP_NEW_LEVEL : map[code];
+    levels_of_values(value, n_levels, x, n, out);
+    for (int64_t i = 0; i < n; i++) {
+        if (out[i] >= n_levels)
+            out[i] = out[i] == n_levels ? PREP_NO_LEVEL : PREP_NEW_LEVEL;
+    }
+}
+
+/* One of two columns. */
+struct side {
+    int col, n_levels;
+    const int32_t *map;
+    const double *value;
+};
+
+/* Rows of it as prep_source_levels tells them; n <= SOME_ROWS. */
+enum { SOME_ROWS = 256 };
+static void side_read(const struct frame *f, struct side s, int64_t from, int64_t n, int32_t *out)
+{
+    double x[SOME_ROWS];
+
+    if (s.value) {
+        frame_numbers(f, s.col, from, n, x);
+        levels_of_numbers(s.value, s.n_levels, x, n, out);
+        return;
+    }
+    frame_codes(f, s.col, from, n, out);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = out[i] < 0 ? PREP_NO_LEVEL : s.map[out[i]] < 0 ? PREP_NEW_LEVEL : s.map[out[i]];
 }
 
 static void two_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out)
 {
-    int32_t code[256];
+    struct side first = { r->col, r->n_levels / r->other_levels, r->map, r->value },
+                second = { r->other_col, r->other_levels, r->other_map, r->other_value };
+    int32_t level[SOME_ROWS];
 
-    frame_codes(r->frame, r->col, from, n, out);
-    for (int64_t at = 0; at < n; at += (int64_t)ARRAY_LEN(code)) {
-        int64_t m = MIN(n - at, (int64_t)ARRAY_LEN(code));
-        frame_codes(r->frame, r->other_col, from + at, m, code);
+    for (int64_t at = 0; at < n; at += SOME_ROWS) {
+        int64_t m = MIN(n - at, SOME_ROWS);
+        side_read(r->frame, first, from + at, m, out + at);
+        side_read(r->frame, second, from + at, m, level);
         for (int64_t i = 0; i < m; i++)
-            out[at + i] = level_of_two(mapped(r->map, out[at + i]), mapped(r->other_map, code[i]),
-                                       r->other_levels, r->n_levels);
+            out[at + i] = level_of_two(out[at + i], level[i], r->other_levels, r->n_levels);
     }
 }
 
@@ -66,7 +93,7 @@ void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_
 {
     double x[256];
 
-    if (r->other_map) {
+    if (r->other_levels > 0) {
         two_rows_read(r, from, n, out);
         return;
     }

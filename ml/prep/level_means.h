@@ -21,12 +21,13 @@ struct level_rows {
     int col, n_levels;
     /* of a column of levels: [levels of the frame] level or -1 */
     const int32_t *map;
-    /* of a column of numbers: [n_levels] the number of each level, ascending */
+    /* of a column of numbers: [its levels] the number of each, ascending */
     const double *value;
-    /* of two columns of levels: the second one. Level a of the first and b of the second are level
-     * a * other_levels + b, and n_levels is the product. */
+    /* of two columns: the second one; other_levels = 0: of one. Level a of the first and b of the
+     * second are level a * other_levels + b, and n_levels is the product. Each has a map or values. */
     int other_col, other_levels;
     const int32_t *other_map;
+    const double *other_value;
     /* of a column of numbers whose plain input has levels */
     const struct view_numbers *numbers;
 };
@@ -34,8 +35,10 @@ struct level_rows {
 int32_t level_of_two(int32_t a, int32_t b, int other_levels, int n_levels);
 /* out: 0 to n_levels + 1 */
 void level_rows_read(const struct level_rows *r, int64_t from, int64_t n, int32_t *out);
-/* The same for numbers: value [n_levels] is ascending. */
+/* The same for numbers: value [n_levels] is ascending. levels_of_numbers: as prep_source_levels tells
+ * levels. */
 void levels_of_values(const double *value, int n_levels, const double *x, int64_t n, int32_t *out);
+void levels_of_numbers(const double *value, int n_levels, const double *x, int64_t n, int32_t *out);
 
 enum { LEVEL_VARIANTS = PREP_PARTS + 1 };
 struct level_means {

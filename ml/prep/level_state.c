@@ -93,7 +93,7 @@ void level_state_classes(struct level_state *t, const struct prep_spec *spec)
 static void hidden_take(struct level_state *t, const struct level_rows *rows, double is_new)
 {
     t->hidden = (struct prep_hidden){ .key = rng_mix(HIDDEN_KEY, (uint64_t)rows->col) };
-    if (t->n_levels >= STEP_MANY_LEVELS && !rows->other_map && is_new < LEAST_NEW)
+    if (t->n_levels >= STEP_MANY_LEVELS && rows->other_levels == 0 && is_new < LEAST_NEW)
         t->hidden.share = (LEAST_NEW - is_new) / (1 - is_new);
 }
 

@@ -17,8 +17,9 @@
 enum { MOST_DATES = 5 };
 
 static const struct step_ops *const step_kinds[] = {
-    &step_levels, &step_cross, &step_codes, &step_date,  &step_between, &step_pair,   &step_rotate,
-    &step_text,   &step_items, &step_words, &step_parts, &step_effects, &step_figures
+    &step_levels,  &step_cross, &step_cross_numbers, &step_codes,  &step_date,
+    &step_between, &step_pair,  &step_rotate,        &step_text,   &step_items,
+    &step_words,   &step_parts, &step_effects,       &step_figures
 };
 
 /* What is tried on each column of a type and kind, in this order. */
@@ -269,23 +270,37 @@ static int parts_fit(const struct prep_spec *spec, struct prep *p, const bool *a
     return rc;
 }
 
+/* Appends the columns that may be combined, of categories or of numbers. */
+static int crossed_cols(const struct prep_spec *spec, const struct prep *p, enum frame_type type,
+                        int *cols, int n)
+{
+    for (int i = 0; i < spec->frame->n_cols; i++) {
+        const struct frame_col *c = &spec->frame->cols[i];
+        if (!is_skipped(spec, i) && c->type == type && c->kind == FRAME_PLAIN &&
+            prep_plain_input(p, i) >= 0)
+            cols[n++] = i;
+    }
+    return n;
+}
+
 /* Combinations of columns of few levels. */
 static int crosses_fit(const struct prep_spec *spec, struct prep *p, struct err *err)
 {
     int *cols = mem_array((size_t)spec->frame->n_cols, sizeof *cols), n = 0, rc = 0;
     struct cross crosses[CROSS_MOST];
 
-    for (int i = 0; i < spec->frame->n_cols; i++) {
-        const struct frame_col *c = &spec->frame->cols[i];
-        if (!is_skipped(spec, i) && c->type == FRAME_CATEGORICAL && c->kind == FRAME_PLAIN &&
-            c->n_levels >= 2 && c->n_levels < CROSS_MOST_LEVELS && prep_plain_input(p, i) >= 0)
-            cols[n++] = i;
-    }
+    n = crossed_cols(spec, p, FRAME_CATEGORICAL, cols, n);
+    n = crossed_cols(spec, p, FRAME_NUMERIC, cols, n);
     bool suits = spec->target && spec->target->n_classes < 3 &&
                  spec->choice.of[PREP_OF_LEVELS] != LEVELS_PLAIN;
     int found = suits ? cross_screen(spec, cols, n, crosses) : 0;
-    for (int i = 0; i < found && rc == 0; i++)
-        rc = step_try_two(spec, p, &step_cross, (int[]){ crosses[i].a, crosses[i].b }, 0, err);
+    for (int i = 0; i < found && rc == 0; i++) {
+        const struct cross c = crosses[i];
+        bool has_numbers = spec->frame->cols[c.a].type == FRAME_NUMERIC ||
+                           spec->frame->cols[c.b].type == FRAME_NUMERIC;
+        rc = step_try_two(spec, p, has_numbers ? &step_cross_numbers : &step_cross,
+                          (int[]){ c.a, c.b }, 0, err);
+    }
     mem_free(cols);
     return rc;
 }

@@ -48,9 +48,9 @@ struct step_view {
 };
 
 /* The words of steps are in model files and in what people read: they must not change. */
-extern const struct step_ops step_levels, step_codes, step_cross, step_date, step_between,
-    step_pair, step_rotate, step_text, step_items, step_words, step_parts, step_effects,
-    step_figures;
+extern const struct step_ops step_levels, step_codes, step_cross, step_cross_numbers, step_date,
+    step_between, step_pair, step_rotate, step_text, step_items, step_words, step_parts,
+    step_effects, step_figures;
 
 /* A column of so many levels has means of the target unless the configuration wants none. */
 enum { STEP_MANY_LEVELS = 64 };

@@ -1,7 +1,6 @@
 /* step_levels.c - the steps that replace the levels of a column by numbers: the mean of the target
  * (of several classes, the share of each), and how often the level occurs. "levels" is for columns
- * of levels, "codes" for whole numbers that are names (code_screen.h), "cross" for the combinations of
- * two columns of few levels (cross_screen.h).
+ * of levels, "codes" for whole numbers that are names (code_screen.h).
  *
  * What the values are made from, and why no row sees its own target, level_means.h says. The state
  * holds the values from all training rows, for tables to predict; a view of a fold holds its own.
@@ -113,46 +112,7 @@ static int fit_codes(const struct step_fit *in, struct prep_step *s, struct err 
     return rc;
 }
 
-/* Both columns are plain inputs: step.c sees to it. */
-static int fit_cross(const struct step_fit *in, struct prep_step *s, struct err *err)
-{
-    const struct prep_spec *spec = in->spec;
-    const struct prep *p = in->prep;
-    const struct prep_col *a = &p->cols[prep_plain_input(p, in->col[0])],
-                          *b = &p->cols[prep_plain_input(p, in->col[1])];
-    struct level_state *t = mem_zalloc(sizeof *t);
-
-    s->state = t;
-    t->n_levels = a->n_levels * b->n_levels;
-    level_state_classes(t, spec);
-    int32_t *map = prep_map_levels(a, &spec->frame->cols[in->col[0]]),
-            *other = prep_map_levels(b, &spec->frame->cols[in->col[1]]);
-    const struct level_rows rows = { .frame = spec->frame,
-                                     .col = in->col[0],
-                                     .n_levels = t->n_levels,
-                                     .map = map,
-                                     .other_col = in->col[1],
-                                     .other_levels = b->n_levels,
-                                     .other_map = other };
-    int rc = map && other ? level_state_take(t, &rows, spec, err)
-                          : err_set(err, ERR_NOMEM, "no memory for %d levels", t->n_levels);
-    mem_try_free(map);
-    mem_try_free(other);
-    s->n_parts = t->n_means + 1;
-    if (rc < 0)
-        state_free(s);
-    return rc < 0 ? -1 : 1;
-}
-
 /* ---- values ---- */
-
-/* The levels of the second column. */
-static int other_levels(const struct step_view *v)
-{
-    const struct prep *p = v->view->prep;
-
-    return p->cols[p->sources[v->step->source[1]].input].n_levels;
-}
 
 static int view_open(struct step_view *v, struct err *err)
 {
@@ -163,17 +123,12 @@ static int view_open(struct step_view *v, struct err *err)
     if (!fold)
         return 0;
     const struct view_numbers *numbers = &v->view->numbers[source];
-    struct level_rows rows = { .frame = v->view->frame,
-                               .col = v->view->col[source],
-                               .n_levels = t->n_levels,
-                               .map = v->view->map[source],
-                               .value = t->number,
-                               .numbers = numbers->n > 0 ? numbers : NULL };
-    if (v->step->n_sources > 1) {
-        rows.other_col = v->view->col[v->step->source[1]];
-        rows.other_map = v->view->map[v->step->source[1]];
-        rows.other_levels = other_levels(v);
-    }
+    const struct level_rows rows = { .frame = v->view->frame,
+                                     .col = v->view->col[source],
+                                     .n_levels = t->n_levels,
+                                     .map = v->view->map[source],
+                                     .value = t->number,
+                                     .numbers = numbers->n > 0 ? numbers : NULL };
     struct level_means *m = mem_zalloc(sizeof *m);
     v->open = m;
     return level_state_means(t, &rows, fold->target, fold->train, m, err);
@@ -198,13 +153,6 @@ static void levels_of(const struct step_view *v, int64_t from, int64_t n, int32_
         return;
     }
     prep_source_levels(v->view, v->step->source[0], from, n, level);
-    if (v->step->n_sources > 1) {
-        int32_t second[PREP_BLOCK];
-        prep_source_levels(v->view, v->step->source[1], from, n, second);
-        for (int64_t i = 0; i < n; i++)
-            level[i] = level_of_two(level[i], second[i], other_levels(v), t->n_levels);
-        return;
-    }
     for (int64_t i = 0; i < n; i++) {
         if (level[i] < 0)
             level[i] = level[i] == PREP_NO_LEVEL ? t->n_levels : t->n_levels + 1;
@@ -260,20 +208,6 @@ static bool suits(const struct prep *p, const struct prep_step *s)
            p->cols[input].n_levels == t->n_levels;
 }
 
-static bool are_two(const struct prep *p, const struct prep_step *s)
-{
-    const struct level_state *t = s->state;
-    int64_t levels = 1;
-
-    for (int k = 0; k < s->n_sources; k++) {
-        int input = p->sources[s->source[k]].input;
-        if (input < 0 || p->cols[input].type != FRAME_CATEGORICAL)
-            return false;
-        levels *= p->cols[input].n_levels;
-    }
-    return s->n_sources == 2 && levels == t->n_levels;
-}
-
 const struct step_ops step_levels = {
     .word = "levels",
     .is_by_fold = true,
@@ -300,18 +234,4 @@ const struct step_ops step_codes = {
     .save = save,
     .load = load_codes,
     .suits = is_number,
-};
-
-const struct step_ops step_cross = {
-    .word = "cross",
-    .is_by_fold = true,
-    .fit = fit_cross,
-    .free = state_free,
-    .part_name = part_name,
-    .open = view_open,
-    .close = view_close,
-    .values = values,
-    .save = save,
-    .load = load,
-    .suits = are_two,
 };

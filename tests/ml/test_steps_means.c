@@ -1,5 +1,5 @@
-/* test_steps_means.c - steps that make means of the target: of combinations of two small categories, and of the parts of
- * codes. Those that matter are found, those of noise (and of sums of effects) are not; no row's value knows its own target;
+/* test_steps_means.c - steps that make means of the target: of combinations of two columns of few levels (categories, or whole
+ * numbers), and of the parts of codes. Those that matter are found, those of noise (and of sums of effects) are not; no row's value knows its own target;
  * levels that are missing or new have values of their own; bytes come back. */
 #include "tests/ml/csv_rig.h"
 
@@ -25,6 +25,20 @@ static void cross_put(struct buf *out, int i, int a, int b, struct rng *rng)
     assert_int_equal(buf_addf(out, NULL, ",b%d", b), 0);
 }
 
+static void number_put(struct buf *out, int i, int a, int b, struct rng *rng)
+{
+    (void)rng;
+    assert_int_equal(i % 40 ? buf_addf(out, NULL, "a%d", a) : 0, 0);
+    assert_int_equal(buf_addf(out, NULL, ",%d", b), 0);
+}
+
+static void numbers_put(struct buf *out, int i, int a, int b, struct rng *rng)
+{
+    (void)rng;
+    assert_int_equal(i % 40 ? buf_addf(out, NULL, "%d", a) : 0, 0);
+    assert_int_equal(buf_addf(out, NULL, ",%d", b), 0);
+}
+
 /* Nearly every code is there once. */
 static void code_put(struct buf *out, int i, int a, int b, struct rng *rng)
 {
@@ -34,8 +48,10 @@ static void code_put(struct buf *out, int i, int a, int b, struct rng *rng)
 }
 
 static const struct kind kinds[] = { { "cross", "a,b,x\n", cross_put },
+                                     { "cross_numbers", "a,b,x\n", number_put },
+                                     { "cross_numbers", "a,b,x\n", numbers_put },
                                      { "parts", "code,x\n", code_put } };
-enum { CROSS, PARTS, KINDS };
+enum { CROSS, NUMBER, NUMBERS, PARTS, KINDS };
 
 struct made {
     const struct kind *kind;
@@ -46,7 +62,7 @@ struct made {
     uint8_t part[ROWS];
 };
 
-static struct made *made_new(int kind, double (*target)(int a, int b, double e))
+static struct made *made_of(const struct kind *kind, double (*target)(int a, int b, double e))
 {
     struct made *m = mem_zalloc(sizeof *m);
     struct err err = { 0 };
@@ -54,7 +70,7 @@ static struct made *made_new(int kind, double (*target)(int a, int b, double e))
     struct buf b;
 
     rng_init(&rng, 8, 0);
-    m->kind = &kinds[kind];
+    m->kind = kind;
     buf_init(&b, 1 << 20);
     assert_int_equal(buf_adds(&b, m->kind->head, NULL), 0);
     for (int i = 0; i < ROWS; i++) {
@@ -73,6 +89,11 @@ static struct made *made_new(int kind, double (*target)(int a, int b, double e))
     if (!m->p)
         fail_msg("%s", err.text);
     return m;
+}
+
+static struct made *made_new(int kind, double (*target)(int a, int b, double e))
+{
+    return made_of(&kinds[kind], target);
 }
 
 static void made_free(struct made *m)
@@ -109,22 +130,28 @@ static double cells(int a, int b, double e)
     return 2 * sin(a * 17 + b * b * 5) + 0.5 * e;
 }
 
-static void only_combinations_that_matter_are_found(void **state)
+static void only_combinations_that_matter_are_found_of(int kind)
 {
     static double (*const no[])(int, int, double) = { noise, sum };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_LEN(no); i++) {
-        struct made *m = made_new(CROSS, no[i]);
+        struct made *m = made_new(kind, no[i]);
         assert_int_equal(input_of(m), -1);
         made_free(m);
     }
-    struct made *m = made_new(CROSS, cells);
+    struct made *m = made_new(kind, cells);
     int at = input_of(m), column[PREP_SOURCES];
     assert_true(at >= 0);
     assert_string_equal(prep_input_name(m->p, at), "a, b: mean of target");
     assert_int_equal(prep_input_columns(m->p, at, column), 2);
     made_free(m);
+}
+
+static void only_combinations_that_matter_are_found(void **state)
+{
+    (void)state;
+    for (int k = 0; k < PARTS; k++)
+        only_combinations_that_matter_are_found_of(k);
 }
 
 /* Of codes: the parts that matter, and no others. */
@@ -199,19 +226,74 @@ static void no_value_knows_its_own_target(void **state)
 }
 
 /* A table to predict: values follow the cells; what is missing or new is near the mean. */
-static void other_tables_get_the_values_of_their_cells(void **state)
+static void other_tables_get_the_values_of_their_cells_of(int kind, const char *csv)
 {
-    struct made *m = made_new(CROSS, cells);
-    struct frame *f = csv_frame("a,b,x\na1,b2,0\na5,b7,0\n,b2,0\nnew,b2,0\na1,new,0\n", NULL);
+    struct made *m = made_new(kind, cells);
+    struct frame *f = csv_frame(csv, NULL);
     struct err err = { 0 };
     float z[5];
 
-    (void)state;
     values_of(m, prep_view_new(m->p, f, &err), 5, z);
     assert_true((z[0] > 0) == (cells(1, 2, 0) > 0) && fabsf(z[0]) > 0.2F);
     assert_true((z[1] > 0) == (cells(5, 7, 0) > 0));
     assert_true(fabsf(z[3]) < 0.2F && z[3] == z[4]);
     frame_close(f);
+    made_free(m);
+}
+
+static void other_tables_get_the_values_of_their_cells(void **state)
+{
+    (void)state;
+    other_tables_get_the_values_of_their_cells_of(
+        CROSS, "a,b,x\na1,b2,0\na5,b7,0\n,b2,0\nnew,b2,0\na1,new,0\n");
+    other_tables_get_the_values_of_their_cells_of(
+        NUMBER, "a,b,x\na1,2,0\na5,7,0\n,2,0\nnew,2,0\na1,2.5,0\n");
+    other_tables_get_the_values_of_their_cells_of(
+        NUMBERS, "a,b,x\n1,2,0\n5,7,0\n,2,0\n99,2,0\n1,-1e300,0\n");
+}
+
+/* Numbers where the table to predict has words, and words where it has numbers. */
+static void tables_of_other_types_get_the_values_of_what_is_new(void **state)
+{
+    static const char *const csv[] = { "a,b,x\na1,b2,0\na5,b7,0\n", "a,b,x\n1,2,0\n5,7,0\n" };
+    struct err err = { 0 };
+
+    (void)state;
+    for (int k = CROSS; k < PARTS; k++) {
+        for (size_t c = 0; c < ARRAY_LEN(csv); c++) {
+            struct made *m = made_new(k, cells);
+            struct frame *f = csv_frame(csv[c], NULL);
+            struct prep_view *v = prep_view_new(m->p, f, &err);
+            float z[2];
+            if (v) {
+                values_of(m, v, 2, z);
+                assert_true(isfinite(z[0]) && isfinite(z[1]));
+            }
+            frame_close(f);
+            made_free(m);
+        }
+    }
+}
+
+/* A column of two numbers is in no pair: a threshold of the other is as many splits as it has levels. */
+static double of_two(int a, int b, double e)
+{
+    return (a % 2 ? b > 5 : b <= 5) + 0.5 * e;
+}
+
+static void two_put(struct buf *out, int i, int a, int b, struct rng *rng)
+{
+    (void)i, (void)rng;
+    assert_int_equal(buf_addf(out, NULL, "%d,%d", a % 2, b), 0);
+}
+
+static void numbers_of_few_values_are_left_to_trees(void **state)
+{
+    const struct kind two = { "cross_numbers", "a,b,x\n", two_put };
+    struct made *m = made_of(&two, of_two);
+
+    (void)state;
+    assert_int_equal(input_of(m), -1);
     made_free(m);
 }
 
@@ -276,6 +358,8 @@ int main(void)
         cmocka_unit_test(only_parts_of_codes_that_matter_are_found),
         cmocka_unit_test(no_value_knows_its_own_target),
         cmocka_unit_test(other_tables_get_the_values_of_their_cells),
+        cmocka_unit_test(tables_of_other_types_get_the_values_of_what_is_new),
+        cmocka_unit_test(numbers_of_few_values_are_left_to_trees),
         cmocka_unit_test(new_codes_get_the_values_of_their_parts),
         cmocka_unit_test(bytes_come_back_and_damaged_ones_do_no_harm),
     };
