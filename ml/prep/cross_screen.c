@@ -27,14 +27,17 @@ enum {
 /* Numbers are in pairs of columns that have so many levels each: where one has fewer, trees find what a
  * threshold of the other means for each of them in as many splits. */
 #define LEAST_OF_NUMBERS 4
+/* Where a pair explains more of the rest than this, trees split by it early, and means of some rows each
+ * are noise beside what they learn: then numbers are in no pair. */
+#define MOST_OF_REST 0.1
 
 struct screen {
-    int n, n_cols;
+    /* columns of categories come first */
+    int n, n_cols, n_categories;
     /* [n] the rows of the sample */
     int64_t *rows;
     /* [n_cols] the column of the frame; how many levels it has, missing = the last one */
     int col[MOST_COLS], size[MOST_COLS];
-    bool has_numbers[MOST_COLS];
     /* [n_cols][n] */
     uint8_t *level;
     /* [HALVES][n] the target about its mean, less what is known: the effects of the levels and of the
@@ -88,7 +91,7 @@ static int cells_take(struct screen *s, int a, int b)
     return s->size[a] * s->size[b];
 }
 
-/* By how much the squared rest of each half falls with the means of the other; 0 = not enough. */
+/* The share by which the squared rest of each half falls with the means of the other; 0 = not enough. */
 static double gain_of(struct screen *s, int a, int b)
 {
     int cells = cells_take(s, a, b);
@@ -103,19 +106,19 @@ static double gain_of(struct screen *s, int a, int b)
             square += d * d;
         }
     }
-    return gain > LEAST_OF_REST * rest && gain > LEAST_ERRORS * sqrt(square) ? gain : 0;
+    return gain > LEAST_OF_REST * rest && gain > LEAST_ERRORS * sqrt(square) ? gain / rest : 0;
 }
 
 static bool is_pair(const struct screen *s, int a, int b)
 {
-    bool has_numbers = s->has_numbers[a] || s->has_numbers[b];
+    bool has_numbers = b >= s->n_categories; /* a < b */
 
     return s->size[a] * s->size[b] <= CROSS_MOST_CELLS &&
            (!has_numbers || MIN(s->size[a], s->size[b]) > LEAST_OF_NUMBERS);
 }
 
-/* The best pair, as places in s->col; false = none is good enough. */
-static bool best_take(struct screen *s, struct cross *best)
+/* The best pair, as places in s->col; returns its share, 0 = none is good enough. */
+static double best_take(struct screen *s, struct cross *best)
 {
     double most = 0;
 
@@ -128,7 +131,7 @@ static bool best_take(struct screen *s, struct cross *best)
             }
         }
     }
-    return most > 0;
+    return most;
 }
 
 static void target_take(struct screen *s, const struct prep_spec *spec)
@@ -169,10 +172,18 @@ static void col_take(struct screen *s, const struct prep_spec *spec, int col)
     }
     if (n >= 2 && n < CROSS_MOST_LEVELS) {
         s->col[s->n_cols] = col;
-        s->has_numbers[s->n_cols] = has_numbers;
+        s->n_categories += !has_numbers;
         s->size[s->n_cols++] = n + 1;
     }
     mem_try_free(value);
+}
+
+/* What the levels leave of the target. */
+static void rest_take(struct screen *s, const struct prep_spec *spec)
+{
+    target_take(s, spec);
+    for (int half = 0; half < HALVES; half++)
+        effects_off(s, half);
 }
 
 static int screen_run(struct screen *s, const struct prep_spec *spec, struct cross out[CROSS_MOST])
@@ -180,14 +191,19 @@ static int screen_run(struct screen *s, const struct prep_spec *spec, struct cro
     struct cross best = { 0, 0 };
     int n = 0;
 
-    target_take(s, spec);
-    for (int half = 0; half < HALVES; half++)
-        effects_off(s, half);
-    while (n < CROSS_MOST && best_take(s, &best)) {
+    rest_take(s, spec);
+    double share = best_take(s, &best);
+    if (share > MOST_OF_REST && s->n_cols > s->n_categories) {
+        s->n_cols = s->n_categories;
+        rest_take(s, spec);
+        share = best_take(s, &best);
+    }
+    while (n < CROSS_MOST && share > 0) {
         out[n++] = (struct cross){ s->col[best.a], s->col[best.b] };
         int cells = cells_take(s, best.a, best.b);
         for (int half = 0; half < HALVES; half++)
             means_off(s, half, cells, SHRINK);
+        share = best_take(s, &best);
     }
     return n;
 }

@@ -19,7 +19,7 @@ struct cross {
     int a, b;
 };
 
-/* cols: n columns of levels or of numbers that are inputs, of which those with CROSS_MOST_LEVELS levels or
+/* cols: n columns of levels, then of numbers, that are inputs, of which those with CROSS_MOST_LEVELS levels or
  * more, or with numbers that are not whole, are passed over. The best pairs first; returns their
  * number. */
 int cross_screen(const struct prep_spec *spec, const int *cols, int n,
