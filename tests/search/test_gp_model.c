@@ -358,13 +358,49 @@ static void a_fit_finds_the_dimension_that_matters(void **state)
         }
         gp_theta_start(&s.points, 1, theta);
         memcpy(start, theta, sizeof start);
-        double best = gp_climb(&s.points, s.targets, theta, 40, &scratch);
+        double best =
+            gp_climb(&s.points, s.targets, theta, (struct gp_effort){ 40, false }, &scratch);
         assert_true(gp_theta_is_legal(3, theta));
         assert_true(best > gp_objective(&s.points, s.targets, start, &scratch, g));
         assert_true(theta[GP_SCALE] < theta[GP_SCALE + 1] - 1);
         assert_true(theta[GP_SCALE] < theta[GP_SCALE + 2] - 1);
         gp_points_fini(&s.points);
     }
+    gp_scratch_fini(&scratch);
+}
+
+/* Both take the same steps, of which a brief climb leaves out the last. */
+static void a_brief_climb_is_the_beginning_of_a_long_one(void **state)
+{
+    double start[GP_MAX_THETA], brief[GP_MAX_THETA], whole[GP_MAX_THETA], g[GP_MAX_THETA];
+    struct gp_scratch scratch;
+    struct rng r;
+    int shorter = 0;
+
+    (void)state;
+    rng_init(&r, TEST_FIXED_SEED, 12);
+    gp_scratch_init(&scratch, CAP);
+    for (int round = 0; round < 20; round++) {
+        struct scene s = { 0 };
+        gp_points_init(&s.points, 2, CAP);
+        for (int i = 0; i < CAP; i++) {
+            double x[2] = { rng_unit(&r), rng_unit(&r) };
+            gp_points_add(&s.points, x);
+            s.targets[i] = sin(7 * x[0]) + 0.3 * rng_normal(&r);
+        }
+        gp_theta_start(&s.points, 1, start);
+        memcpy(brief, start, sizeof start);
+        memcpy(whole, start, sizeof start);
+        double first = gp_objective(&s.points, s.targets, start, &scratch, g);
+        double soon =
+            gp_climb(&s.points, s.targets, brief, (struct gp_effort){ 40, true }, &scratch);
+        double late =
+            gp_climb(&s.points, s.targets, whole, (struct gp_effort){ 40, false }, &scratch);
+        assert_true(soon > first && late >= soon);
+        shorter += late > soon;
+        gp_points_fini(&s.points);
+    }
+    assert_true(shorter > 0);
     gp_scratch_fini(&scratch);
 }
 
@@ -422,7 +458,7 @@ static void a_fit_finds_that_all_is_noise(void **state)
             s.targets[i] = round % 2 ? rng_normal(&r) : 3 * (x[0] - 0.4) * (x[0] - 0.4) + x[1];
         }
         struct gp_points few = s.points;
-        struct gp_fit f = { &s.points, &s.points, s.targets, s.targets, 2 };
+        struct gp_fit f = { &s.points, &s.points, s.targets, s.targets, { 2, false } };
         if (round >= 10) { /* from far with a part of them */
             few.n = CAP / 2;
             f.few = &few;
@@ -448,6 +484,7 @@ int main(void)
         cmocka_unit_test(the_gradient_is_that_of_finite_differences),
         cmocka_unit_test(the_objective_is_likelihood_times_prior),
         cmocka_unit_test(a_fit_finds_the_dimension_that_matters),
+        cmocka_unit_test(a_brief_climb_is_the_beginning_of_a_long_one),
         cmocka_unit_test(every_instruction_set_gives_the_same_bits),
         cmocka_unit_test(a_fit_finds_that_all_is_noise),
     };

@@ -25,8 +25,8 @@
  * among a hundred hardly moves it, and a fit costs as much as the choice of several points; beyond
  * SELDOM it starts from far at twice as many results. FAILING: one trial in so many fails, or more.
  * There theta is fitted again, beyond SELDOM, when the results have grown by a half, and beyond FIT_MAX
- * by as much again, and it starts from far at twice as many results from the first on. CAP is a multiple
- * of 8. */
+ * by as much again, it starts from far at twice as many results from the first on, and its climbs are
+ * brief. CAP is a multiple of 8. */
 enum {
     PENDING_MAX = 64,
     FIT_MAX = 96,
@@ -215,7 +215,7 @@ static void fit(struct gp_sampler *g)
                         .few = is_split ? &few : &all,
                         .targets = targets,
                         .few_targets = is_split ? few_targets : targets,
-                        .steps = (int)MIN(12, MAX(1, FIT_WORK / each)) };
+                        .effort = { (int)MIN(12, MAX(1, FIT_WORK / each)), many_failed(g) } };
     double noise = gp_search(&f, starts_of(g, is_restart), g->theta, &g->scratch);
     if (is_restart) {
         g->restart_at = t->n + (t->n > SELDOM || many_failed(g) ? t->n : t->n / 2) + 1;
@@ -385,6 +385,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
     struct gp_pick p = { .pool = &g->pool,
                          .model = &g->model,
                          .seen = &g->points.seen,
+                         .is_brief = many_failed(g),
                          .seed = g->base.seed,
                          .trial = trial };
 

@@ -23,9 +23,10 @@
 #include <string.h>
 
 enum { EIGHT = 8, PIVOTS = 64 }; /* a side of a block of linalg_upper.c; see log_det_of() */
-/* A climb ends when LOOK_EVERY steps have gained less than LEAST_GAIN in log likelihood. */
+/* A climb ends when LOOK_EVERY steps have gained less than LEAST_GAIN in log likelihood, a brief one
+ * when a step has gained less than LEAST_GAIN_BRIEF. */
 enum { LOOK_EVERY = 3 };
-static const double LEAST_GAIN = 0.5;
+static const double LEAST_GAIN = 0.5, LEAST_GAIN_BRIEF = 0.3;
 enum { NOISY_START = 3 }; /* the start of gp_search where half of all is noise */
 
 /* The normal prior of a hyperparameter's logarithm, and the bounds that a fit keeps. */
@@ -314,11 +315,12 @@ double gp_objective(const struct gp_points *p, const double *targets, const doub
     return value;
 }
 
-double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
-                struct gp_scratch *s)
+double gp_climb(const struct gp_points *p, const double *targets, double *theta,
+                struct gp_effort effort, struct gp_scratch *s)
 {
     double at[GP_MAX_THETA], g[GP_MAX_THETA], before[GP_MAX_THETA] = { 0 }, step[GP_MAX_THETA];
-    int n = p->d + GP_SCALE;
+    int n = p->d + GP_SCALE, every = effort.is_brief ? 1 : LOOK_EVERY;
+    double least = effort.is_brief ? LEAST_GAIN_BRIEF : LEAST_GAIN;
     double best = -INFINITY, mark = -INFINITY, quadratic = 0;
     struct gp_kernel kernel;
 
@@ -326,19 +328,19 @@ double gp_climb(const struct gp_points *p, const double *targets, double *theta,
     memcpy(at, theta, (size_t)n * sizeof *at);
     for (int i = 0; i < n; i++)
         step[i] = 0.3;
-    for (int t = 0; t <= steps; t++) {
+    for (int t = 0; t <= effort.steps; t++) {
         gp_kernel_set(&kernel, p->d, at);
         double value = value_at(p, &kernel, targets, at, s, &quadratic);
         if (value > best) {
             best = value;
             memcpy(theta, at, (size_t)n * sizeof *at);
         }
-        if (t % LOOK_EVERY == 0) {
-            if (best - mark < LEAST_GAIN)
+        if (t % every == 0) {
+            if (best - mark < least)
                 break;
             mark = best;
         }
-        if (t == steps)
+        if (t == effort.steps)
             break;
         gradient_at(p, &kernel, at, s, quadratic, g);
         /* Each step grows by 1.3 while its slope keeps its sign, and halves when the sign
@@ -366,17 +368,18 @@ static double noise_share(const double *theta)
 static double climb_from(const struct gp_fit *f, int k, double *at, struct gp_scratch *s)
 {
     static const double scales[] = { 1, 0.3, 0.1, 1 };
+    const struct gp_effort far = { 3 * MAX(f->effort.steps, 2), f->effort.is_brief };
 
     gp_theta_start(f->few, scales[k], at);
     if (k == NOISY_START)
         at[GP_SIGNAL] = at[GP_NOISE] = -1;
-    return gp_climb(f->few, f->few_targets, at, 3 * MAX(f->steps, 2), s);
+    return gp_climb(f->few, f->few_targets, at, far, s);
 }
 
 static double improve_with_all(const struct gp_fit *f, double value, double *at,
                                struct gp_scratch *s)
 {
-    return f->few == f->all ? value : gp_climb(f->all, f->targets, at, f->steps, s);
+    return f->few == f->all ? value : gp_climb(f->all, f->targets, at, f->effort, s);
 }
 
 /* The best of the climbs from all scales. */
@@ -399,7 +402,7 @@ double gp_search(const struct gp_fit *f, enum gp_starts from, double *theta, str
     double best = -INFINITY, at[GP_MAX_THETA];
 
     if (from & GP_FROM_LAST)
-        best = gp_climb(f->all, f->targets, theta, f->steps, s);
+        best = gp_climb(f->all, f->targets, theta, f->effort, s);
     if (from & (GP_FROM_SCALES | GP_FROM_NOISE)) {
         double value = climb_scales(f, at, s);
         if (value > best)

@@ -93,11 +93,16 @@ void gp_scratch_fini(struct gp_scratch *s);
  * numbers). GP_FIT_JITTER times the signal is added to the noise. */
 double gp_objective(const struct gp_points *p, const double *targets, const double *theta,
                     struct gp_scratch *s, double *gradient);
-/* Climbs the objective from theta for a number of steps, by resilient propagation (Riedmiller and
- * Braun 1993, in the variant of Igel and Huesken 2000), always inside the bounds. theta becomes the
- * best setting seen, and its objective is returned. */
-double gp_climb(const struct gp_points *p, const double *targets, double *theta, int steps,
-                struct gp_scratch *s);
+/* How far a climb goes. is_brief: it ends after a single step that gained little, not after three. */
+struct gp_effort {
+    int steps;
+    bool is_brief;
+};
+/* Climbs the objective from theta, by resilient propagation (Riedmiller and Braun 1993, in the variant
+ * of Igel and Huesken 2000), always inside the bounds. theta becomes the best setting seen, and its
+ * objective is returned. */
+double gp_climb(const struct gp_points *p, const double *targets, double *theta,
+                struct gp_effort effort, struct gp_scratch *s);
 /* Where a search for theta begins: where it is; from long and short length scales with hardly any
  * noise; from these and from long scales where half of all is noise. */
 enum gp_starts { GP_FROM_LAST = 1, GP_FROM_SCALES = 2, GP_FROM_NOISE = 4 };
@@ -114,7 +119,7 @@ enum gp_starts { GP_FROM_LAST = 1, GP_FROM_SCALES = 2, GP_FROM_NOISE = 4 };
 struct gp_fit {
     const struct gp_points *all, *few; /* may be the same */
     const double *targets, *few_targets;
-    int steps;
+    struct gp_effort effort; /* from far three times the steps */
 };
 double gp_search(const struct gp_fit *f, enum gp_starts from, double *theta, struct gp_scratch *s);
 /* A value for points->length. n_joint: how many dimensions are active together. is_child: the

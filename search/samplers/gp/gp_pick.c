@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* TAG keeps these draws apart from others. ROUNDS: of a suggestion, one less for each FEWER points of
- * the model, as each result changes less and costs more; ROUNDS_FINE where a number has more than FINE
- * values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look around; where a
+ * the model, as each result changes less and costs more, and one less in a brief choice; ROUNDS_FINE
+ * where a number has more than FINE values, as where it is continuous. Of GP_LANES candidates of a round, LOOKING look around; where a
  * round is enough, it has half as many candidates and LOOKING_HALF. TRIES: draws for one candidate that
  * is neither seen nor kept. */
 enum {
@@ -326,13 +326,14 @@ static void pool_start(struct maker *m)
 static int rounds_of(struct maker *m)
 {
     const struct gp_code *code = m->pool->code;
+    int fewer = m->p->model->points.n / FEWER + m->p->is_brief;
 
     m->is_fine = false;
     for (int k = 0; k < code->d; k++) {
         m->sizes[k] = param_size(&code->space->params[code->params[k]]);
         m->is_fine |= m->sizes[k] > FINE;
     }
-    return m->is_fine ? ROUNDS_FINE : MAX(1, ROUNDS - m->p->model->points.n / FEWER);
+    return m->is_fine ? ROUNDS_FINE : MAX(1, ROUNDS - fewer);
 }
 
 /* Where there are many results, each changes little, and the candidates that are kept are good. */

@@ -31,6 +31,7 @@ struct gp_pick {
     struct gp_aim aim;
     const double *elites[GP_MAX_ELITES]; /* the best points, in the unit cube (space_to_unit) */
     int n_elites;
+    bool is_brief; /* a round of candidates less, where many trials fail */
     uint64_t seed;
     int64_t trial;
 };
