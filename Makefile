@@ -287,7 +287,8 @@ test-training:
 bench-%:
 	@+$(AGAIN) bench T=bench_$*
 
-# Beside scikit-learn, XGBoost and LightGBM of pinned versions, which are installed under build/peers-models once: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case; QUALITY=equal or defaults:
+# Beside scikit-learn, XGBoost and LightGBM of pinned versions, which are installed under build/peers-models once: PAIRS=5 runs each, THREADS=1,2, ONLY=text of a case; then how
+# near our side comes to what this machine can do (bench_roofline). QUALITY=equal or defaults:
 # boosting on the shared tables instead, how good it is; SEARCH=list, grid or race: a whole search beside a loop, ONLY="adult letter".
 # NET=1 = bench-nets: small networks beside PyTorch, of pinned versions, which is installed under build/peers once; NET=tables: the
 # default mlp beside RealMLP-TD and scikit-learn's on the shared tables; NET=smooth: beside our boosting where trees are weak; NET=cnn:
@@ -317,7 +318,8 @@ bench-peers:
 	    $(PEERS_PYTHON) -c 'import lightgbm, sklearn, xgboost' 2>/dev/null || \
 	    { echo "bench-peers: skipped, scikit-learn, XGBoost and LightGBM are not here and cannot be installed"; exit 0; }; \
 	    $(AGAIN) all $B/tests/bench/peers/ours $B/tests/bench/peers/make_data && \
-	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),$(if $(GPU),gpu.py $(filter-out 1,$(GPU)),peers.py))))
+	    B=$B $(PEERS_PYTHON) tests/bench/peers/$(if $(QUALITY),quality.py $(QUALITY),$(if $(filter race,$(SEARCH)),race.py,$(if $(SEARCH),search.py $(SEARCH),$(if $(GPU),gpu.py $(filter-out 1,$(GPU)),peers.py))))$(if $(QUALITY)$(SEARCH)$(GPU),, && \
+    $(AGAIN) $B/tests/bench/bench_roofline && $B/tests/bench/bench_roofline)
 endif
 
 bench-ask:
@@ -407,6 +409,15 @@ check-ansible:
 $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 	$(call say,link,$@)
 	$Q$(CC) $(LDFLAGS_ALL) $< $B/librig.a $B/libassay.a $(LIBS_ALL) -lcmocka -o $@
+
+# bench_roofline counts what a fit does: the linker puts tests/bench/roofline/counts.c before the kernels that boosting calls.
+ROOFLINE_SRCS := $(wildcard tests/bench/roofline/*.c)
+ROOFLINE_WRAPS := hist_add hist_clear hist_subtract hist_rows_used hist_total_all scan_numeric scan_categorical part_rows \
+                  grad_sigmoid grad_softmax grad_class grad_leaf tree_add_columns
+$(ROOFLINE_SRCS:%=$B/%.o): OPT := -O3 -g -fno-trapping-math
+$B/tests/bench/bench_roofline: $B/tests/bench/bench_roofline.c.o $(ROOFLINE_SRCS:%=$B/%.o) $B/libassay.a
+	$(call say,link,$@)
+	$Q$(CC) $(LDFLAGS_ALL) $(ROOFLINE_WRAPS:%=-Wl,--wrap=%) $(filter %.o,$^) $B/libassay.a $(LIBS_ALL) -o $@
 
 bench: all $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS)))
 	@set -e; for b in $(patsubst %.c,$B/%,$(call picked,$(BENCH_SRCS) $(wildcard tests/bench/bench_*.sh))); do \
