@@ -110,8 +110,6 @@ SIMD_MIDDLE int64_t part_middle_count(const uint64_t *masks, int64_t from, int64
 
 /* ---- moving ---- */
 
-/* The numbers of the bits that are set in a byte, ascending, one in each byte of a word; 0 in the
- * others. */
 #define PLACE(m, i) \
     ((uint64_t)((m) >> (i)&1) * (uint64_t)(i) << BYTE * __builtin_popcount((m) & ((1 << (i)) - 1)))
 #define PLACES(m)                                                                        \
@@ -120,8 +118,8 @@ SIMD_MIDDLE int64_t part_middle_count(const uint64_t *masks, int64_t from, int64
 #define PLACES_4(m)  PLACES(m), PLACES((m) + 1), PLACES((m) + 2), PLACES((m) + 3)
 #define PLACES_16(m) PLACES_4(m), PLACES_4((m) + 4), PLACES_4((m) + 8), PLACES_4((m) + 12)
 #define PLACES_64(m) PLACES_16(m), PLACES_16((m) + 16), PLACES_16((m) + 32), PLACES_16((m) + 48)
-static const uint64_t order_of[256] = { PLACES_64(0), PLACES_64(64), PLACES_64(128),
-                                        PLACES_64(192) };
+const uint64_t part_middle_order[256] = { PLACES_64(0), PLACES_64(64), PLACES_64(128),
+                                          PLACES_64(192) };
 
 /* What goes to one side of sixteen rows: how many, which ones, and where; to == NULL: not wanted. */
 struct side {
@@ -136,7 +134,8 @@ struct side {
 MIDDLE_INLINE void side_take(struct side *s, uint32_t m, uint8_t *to, int64_t room)
 {
     int n = __builtin_popcount(m & 255);
-    uint64_t low = order_of[m & 255], high = order_of[m >> BYTE] + 0x0808080808080808ull;
+    uint64_t low = part_middle_order[m & 255],
+             high = part_middle_order[m >> BYTE] + 0x0808080808080808ull;
 
     s->to = to;
     s->n = n + __builtin_popcount(m >> BYTE);

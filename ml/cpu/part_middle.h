@@ -30,6 +30,9 @@ int64_t part_middle_sum_marked(const uint8_t *bytes, const uint64_t *masks, int6
 void part_middle_runs(const uint8_t *bytes, uint64_t mask, const int32_t *ends, int n_runs,
                       int32_t *marked, int32_t *sum);
 int part_middle_place(const uint32_t *coarse, const uint32_t *places, uint32_t at);
+/* The numbers of the bits that are set in a byte, ascending, one in each byte of a word; 0 in the
+ * others. */
+extern const uint64_t part_middle_order[256];
 struct part_range part_middle_range(const uint8_t *bins, int64_t n);
 #endif
 
