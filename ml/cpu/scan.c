@@ -6,6 +6,7 @@
 #include "ml/cpu/scan.h"
 
 #include "ml/cpu/hist.h"
+#include "ml/cpu/scan_middle.h"
 #include "ml/cpu/simd.h"
 
 #include <string.h>
@@ -58,6 +59,15 @@ static int take_numeric(struct scan_best *best, double score, int bin, int add, 
     best->is_categorical = 0;
     best->left = left;
     return 1;
+}
+
+/* In a node without missing values, those of later rows follow the heavier child. */
+static int follow_heavier(const struct scan_node *nd, int better, int64_t missing,
+                          struct scan_best *best)
+{
+    if (better && !missing)
+        best->add = scan_is_left_heavy(nd, best->left);
+    return better;
 }
 
 /* Scores n running sums and takes the first place with the best score, if it beats *best. bin[i]:
@@ -209,10 +219,27 @@ static int numeric_wide(const struct scan_node *nd, const int64_t *hist, int end
     struct sums_wide s;
 
     sums_used_wide(hist, end, &s);
-    int better = take_wide(nd, &s, 0, 0, best);
-    if (better && !missing)
-        best->add = scan_is_left_heavy(nd, best->left);
+    int better = follow_heavier(nd, take_wide(nd, &s, 0, 0, best), missing, best);
     return missing ? better | take_wide(nd, &s, missing, 1, best) : better;
+}
+#endif
+
+#ifdef SIMD_MIDDLE
+static int numeric_middle(const struct scan_node *nd, const int64_t *hist, int end, int64_t missing,
+                          struct scan_best *best)
+{
+    struct scan_middle s;
+    int better = 0;
+
+    scan_middle_sums(hist, end, &s);
+    for (int add = 0; add <= (missing != 0); add++) {
+        int64_t more = add ? missing : 0;
+        double score = best->score;
+        int at = scan_middle_best(nd, &s, more, &score);
+        if (at >= 0)
+            better |= take_numeric(best, score, s.bin[at / 4] + at % 4, add, s.sum[at] + more);
+    }
+    return follow_heavier(nd, better, missing, best);
 }
 #endif
 
@@ -233,8 +260,7 @@ static int sums_used(const int64_t *hist, int end, int64_t *sums, uint8_t *bin)
 }
 
 /* Thresholds with missing values to the right come first, then to the left, so that of equal scores
- * the right side wins. In a node without missing values, those of later rows follow the heavier
- * child. */
+ * the right side wins. */
 int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
                  struct scan_best *best)
 {
@@ -249,12 +275,14 @@ int scan_numeric(const struct scan_node *nd, const int64_t *hist, int n_bins,
     if (end >= WIDE_BINS && simd_level() == SIMD_AVX512)
         return numeric_wide(nd, hist, end, missing, best);
 #endif
+#ifdef SIMD_MIDDLE
+    if (end >= SCAN_MIDDLE_BINS && simd_level() == SIMD_AVX2 && scan_middle_suits(nd))
+        return numeric_middle(nd, hist, end, missing, best);
+#endif
     n = sums_used(hist, end, sums, bin);
     if (n == 0)
         return 0;
-    better = scan_sums(nd, sums, bin, n, 0, best);
-    if (better && !missing)
-        best->add = scan_is_left_heavy(nd, best->left);
+    better = follow_heavier(nd, scan_sums(nd, sums, bin, n, 0, best), missing, best);
     if (missing) {
         for (int k = 0; k < n; k++)
             sums[k] += missing;

@@ -23,6 +23,8 @@ static struct column column_new(uint64_t seed)
     c.node = (struct scan_node){ .l1 = 10.0 * rng_below(&g, 3),
                                  .l2 = rng_below(&g, 50),
                                  .min_h = 1 + rng_below(&g, 30) };
+    if (seed % 16 == 0) /* products of such sums leave the range of floats */
+        c.node.l2 = 1e20;
     uint32_t empty = rng_below(&g, 4), grain = 1 + rng_below(&g, 200);
     int has_missing = rng_below(&g, 2) == 0;
     for (int i = 0; i <= c.n_bins; i++) {
@@ -32,6 +34,10 @@ static struct column column_new(uint64_t seed)
         int64_t grad = (int64_t)rng_below(&g, 2 * grain + 1) - grain; /* a coarse grain ties */
         c.hist[b] = grad * (INT64_C(1) << 32) + 1 + (int64_t)rng_below(&g, grain);
         c.node.total += c.hist[b];
+    }
+    for (int b = c.n_bins; b < HIST_PITCH; b++) {
+        if (b != HIST_MISSING) /* only the words of bins are kept clean */
+            c.hist[b] = (int64_t)rng_u64(&g);
     }
     return c;
 }
