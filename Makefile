@@ -413,7 +413,7 @@ $B/tests/bench/%: $B/tests/bench/%.c.o $B/librig.a $B/libassay.a
 # bench_roofline counts what a fit does: the linker puts tests/bench/roofline/counts.c before the kernels that boosting calls.
 ROOFLINE_SRCS := $(wildcard tests/bench/roofline/*.c)
 ROOFLINE_WRAPS := hist_add hist_clear hist_subtract hist_rows_used hist_total_all scan_numeric scan_categorical part_rows \
-                  grad_sigmoid grad_softmax grad_class grad_leaf tree_add_columns
+                  grad_sigmoid grad_softmax grad_class grad_leaf boost_loss_leaves tree_add_columns
 $(ROOFLINE_SRCS:%=$B/%.o): OPT := -O3 -g -fno-trapping-math
 $B/tests/bench/bench_roofline: $B/tests/bench/bench_roofline.c.o $(ROOFLINE_SRCS:%=$B/%.o) $B/libassay.a
 	$(call say,link,$@)

@@ -125,6 +125,8 @@ struct grow_node {
     double lo, hi;
     /* the value of a leaf, where a device found it */
     float value;
+    /* of a leaf of a finished tree, where boost_loss_leaves found them: grad_leaf of its rows */
+    int64_t sums[2];
 };
 
 /* The workspace of a round. Its arrays by row have the frame's rows. */
@@ -240,12 +242,20 @@ void boost_loss_gradients(struct boost_work *wk, const struct boost_lane *l, int
 /* The best step of a leaf with these rows, before the learning rate. Uses work->spare. */
 double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, const int32_t *rows,
                        int64_t n);
+/* The same from grad_leaf of these rows, for a loss whose leaf values are Newton steps. */
+double boost_loss_step(const struct boost_work *wk, const struct boost_lane *l,
+                       const int64_t sums[2]);
+/* Finds the sums of all leaves at once, if that pays: of BOOST_SUM_ROWS rows and more, reading the
+ * gradients leaf by leaf fetches most lines of the cache once for each leaf. Uses work->spare. */
+enum { BOOST_SUM_ROWS = 200000 };
+bool boost_loss_leaves(struct boost_work *wk, const struct boost_lane *l);
 /* Writes row-major probabilities or target units. s->f is overwritten. */
 void boost_loss_predict(enum boost_loss loss, const struct boost_scores *s, int64_t n, float *out);
 
 /* boost_bound.c */
+/* boost_loss_leaf within the bounds, or boost_loss_step of nd->sums. */
 double boost_bound_leaf(const struct boost_work *wk, const struct boost_lane *l,
-                        const struct grow_node *nd); /* boost_loss_leaf within the bounds */
+                        const struct grow_node *nd, bool has_sums);
 void boost_bound_scan(const struct boost_work *wk, const struct boost_lane *l,
                       const struct grow_node *nd, const struct scan_node *node,
                       struct scan_bounds *out);

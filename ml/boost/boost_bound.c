@@ -12,9 +12,10 @@
 #include <math.h>
 
 double boost_bound_leaf(const struct boost_work *wk, const struct boost_lane *l,
-                        const struct grow_node *nd)
+                        const struct grow_node *nd, bool has_sums)
 {
-    double v = boost_loss_leaf(wk, l, wk->rows + nd->from, nd->n);
+    double v = has_sums ? boost_loss_step(wk, l, nd->sums)
+                        : boost_loss_leaf(wk, l, wk->rows + nd->from, nd->n);
 
     return l->monotone ? fmin(fmax(v, nd->lo), nd->hi) : v;
 }
@@ -66,7 +67,8 @@ void boost_bound_split(struct boost_work *wk, const struct boost_lane *l,
     left->hi = right->hi = nd->hi;
     if (direction == 0)
         return;
-    double middle = (boost_bound_leaf(wk, l, left) + boost_bound_leaf(wk, l, right)) / 2;
+    double middle =
+        (boost_bound_leaf(wk, l, left, false) + boost_bound_leaf(wk, l, right, false)) / 2;
     if (direction > 0)
         left->hi = right->lo = middle;
     else

@@ -428,9 +428,9 @@ int boost_grow_run(struct boost_work *wk, const struct boost_lane *l, uint64_t t
 }
 
 static float value_of_leaf(const struct boost_work *wk, const struct boost_lane *l,
-                           const struct grow_node *nd)
+                           const struct grow_node *nd, bool has_sums)
 {
-    return (float)(boost_bound_leaf(wk, l, nd) * l->p.learning_rate);
+    return (float)(boost_bound_leaf(wk, l, nd, has_sums) * l->p.learning_rate);
 }
 
 /* Writes a split into the finished tree. The tree is walked on the finest bins, and the lane may
@@ -482,6 +482,7 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_
 
     if (tree_alloc(wk, &t) < 0)
         return -1;
+    bool has_sums = !has_values && boost_loss_leaves(wk, l);
     stack[top++] = 0;
     number[0] = 0;
     while (top > 0) {
@@ -500,7 +501,7 @@ int boost_grow_tree(struct boost_work *wk, const struct boost_lane *l, bool has_
             continue;
         }
         t.nodes[at] = (struct tree_node){ .bin = 255, .left = (uint16_t)at };
-        t.values[at] = has_values ? nd->value : value_of_leaf(wk, l, nd);
+        t.values[at] = has_values ? nd->value : value_of_leaf(wk, l, nd, has_sums);
     }
     *out = t;
     return 0;

@@ -379,6 +379,12 @@ static double residual_huber(const struct boost_work *wk, const struct boost_lan
     return *weight > 0 ? huber_step(middle, units, far, *weight) : 0.0;
 }
 
+double boost_loss_step(const struct boost_work *wk, const struct boost_lane *l,
+                       const int64_t sums[2])
+{
+    return leaf_step(sums[0], sums[1], wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
+}
+
 double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, const int32_t *rows,
                        int64_t n)
 {
@@ -399,7 +405,39 @@ double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, 
     grad_leaf(&in, rows, n, sums);
     if (l->loss == BOOST_POISSON)
         return leaf_poisson(sums[0], sums[1], wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
-    return leaf_step(sums[0], sums[1], wk->g_scale, wk->h_scale, l->p.l1, l->p.l2);
+    return boost_loss_step(wk, l, sums);
+}
+
+/* It pays where most rows of the table are in the tree, and their gradients leave the second-level
+ * cache. The place of a row in work->spare is that of
+ * a byte: the number of its leaf. */
+bool boost_loss_leaves(struct boost_work *wk, const struct boost_lane *l)
+{
+    const struct grad_out in = {
+        .g = wk->g, .h = wk->h, .g_scale = (float)wk->g_scale, .h_scale = (float)wk->h_scale
+    };
+    uint8_t *leaf = (uint8_t *)wk->spare;
+    int64_t sums[GRAD_LEAVES + 1][2];
+    int n = 0;
+
+    if (boost_loss_is_refit(l->loss) || wk->n_leaves < 4 || wk->n_leaves > GRAD_LEAVES ||
+        wk->n_rows < BOOST_SUM_ROWS || wk->n_rows * 2 < l->rows)
+        return false;
+    memset(leaf, GRAD_NO_LEAF, (size_t)l->rows);
+    for (int i = 0; i < wk->n_nodes; i++) {
+        const struct grow_node *nd = &wk->nodes[i];
+        const int32_t *rows = wk->rows + nd->from;
+        for (int32_t k = 0; nd->kid[0] < 0 && k < nd->n; k++)
+            leaf[rows[k]] = (uint8_t)n;
+        n += nd->kid[0] < 0;
+    }
+    grad_leaves(&in, leaf, l->rows, sums);
+    n = 0;
+    for (int i = 0; i < wk->n_nodes; i++) {
+        if (wk->nodes[i].kid[0] < 0)
+            memcpy(wk->nodes[i].sums, sums[n++], sizeof *sums);
+    }
+    return true;
 }
 
 /* ---- predictions ---- */

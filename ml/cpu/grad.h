@@ -50,5 +50,9 @@ void grad_quantise(int64_t n, const struct grad_out *out);
 void grad_size(const float *g, int64_t n, double *largest, double *sum);
 /* The sums of g and h of some rows in leaf_units, to sums[0] and sums[1]. */
 void grad_leaf(const struct grad_out *in, const int32_t *rows, int64_t n, int64_t *sums);
+/* The same for all leaves of a tree in one pass over the rows as they lie: leaf[i] is the leaf of
+ * row i, GRAD_NO_LEAF of a row that is in none; what that place of sums then holds means nothing. */
+enum { GRAD_LEAVES = 255, GRAD_NO_LEAF = GRAD_LEAVES };
+void grad_leaves(const struct grad_out *in, const uint8_t *leaf, int64_t n, int64_t (*sums)[2]);
 
 #endif

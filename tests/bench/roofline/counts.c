@@ -4,6 +4,7 @@
 #include "tests/bench/roofline/counts.h"
 
 #include "base/base.h"
+#include "ml/boost/boost.h"
 #include "ml/cpu/grad.h"
 #include "ml/cpu/hist.h"
 #include "ml/cpu/part_rows.h"
@@ -204,6 +205,17 @@ WRAPPED(void, grad_leaf, (const struct grad_out *in, const int32_t *rows, int64_
     real_grad_leaf(in, rows, n, sums);
     if (peaks)
         count(PHASE_LEAF, began, (double)n, NULL, 12.0 * (double)n);
+}
+
+/* The same for all leaves at once; false where they are taken one by one. */
+WRAPPED(bool, boost_loss_leaves, (struct boost_work * wk, const struct boost_lane *l))
+{
+    double began = counts_ticks();
+    bool has_sums = real_boost_loss_leaves(wk, l);
+
+    if (peaks && has_sums)
+        count(PHASE_LEAF, began, (double)wk->n_rows, NULL, 12.0 * (double)wk->n_rows);
+    return has_sums;
 }
 
 /* A row: a bin for each level of the tree, the least that tells its leaf, and its score, read and written. */
