@@ -14,6 +14,7 @@
 enum {
     MOST_ROWS = 40000,
     LEAST_ROWS = 500,
+    LEAST_ROWS_OF_NUMBERS = 1000,
     MOST_COLS = 24,
     PASSES = 3,
     HALVES = 2,
@@ -157,6 +158,9 @@ static void col_take(struct screen *s, const struct prep_spec *spec, int col)
     bool has_numbers = c->type == FRAME_NUMERIC;
     uint8_t *level = s->level + (ptrdiff_t)s->n_cols * s->n;
     double *value = NULL;
+
+    if (has_numbers && s->n < LEAST_ROWS_OF_NUMBERS)
+        return;
     int n = has_numbers ? code_values(spec, col, CROSS_MOST_LEVELS - 1, &value) : c->n_levels;
 
     for (int i = 0; i < s->n && n >= 2 && n < CROSS_MOST_LEVELS; i++) {
