@@ -30,8 +30,8 @@ int64_t part_mark_set(const uint8_t *bins, int64_t n, const uint64_t set[4], uin
 /* How many bits of masks are 1 in [from, to). */
 int64_t part_count(const uint64_t *masks, int64_t from, int64_t to);
 
-/* The bytes of marked rows go to c->left, the others to c->right, both in their order. Nothing else
- * is written. */
+/* The bytes of marked rows go to c->left, the others to c->right, both in their order. Where both
+ * are wanted, the right ones must not lie before the left ones. Nothing else is written. */
 void part_move(const struct part_columns *c, int64_t n, const uint64_t *masks);
 
 /* The sum of n bytes: weights of rows. */

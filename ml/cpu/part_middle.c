@@ -147,11 +147,17 @@ MIDDLE_INLINE void side_take(struct side *s, uint32_t m, uint8_t *to, int64_t ro
         s->rows = _mm_set_epi64x(0, (long long)high);
 }
 
-MIDDLE_INLINE void side_write(struct side *s, __m128i v, bool is_last)
+MIDDLE_INLINE __m128i side_there(const struct side *s)
 {
-    __m128i *to = (__m128i *)(void *)s->to, out = _mm_shuffle_epi8(v, s->rows);
+    return _mm_loadu_si128((const __m128i *)(const void *)s->to);
+}
 
-    _mm_storeu_si128(to, is_last ? _mm_blendv_epi8(_mm_loadu_si128(to), out, s->keep) : out);
+MIDDLE_INLINE void side_write(struct side *s, __m128i v, __m128i there, bool is_last)
+{
+    __m128i out = _mm_shuffle_epi8(v, s->rows);
+
+    _mm_storeu_si128((__m128i *)(void *)s->to,
+                     is_last ? _mm_blendv_epi8(there, out, s->keep) : out);
 }
 
 /* Sixteen rows of every column. The last three are constants. */
@@ -162,11 +168,17 @@ MIDDLE_INLINE void sixteen_move(const struct part_columns *c, int64_t at, struct
     int64_t cols = c->cols, pitch = c->pitch;
 
     for (int64_t j = 0; j < cols; j++, from += pitch) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)from);
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)from), l = v, r = v;
+        /* both are read before either is written, because a read of bytes that were just written
+         * waits for the write */
+        if (has_left && is_last)
+            l = side_there(left);
+        if (has_right && is_last)
+            r = side_there(right);
         if (has_left)
-            side_write(left, v, is_last);
+            side_write(left, v, l, is_last);
         if (has_right)
-            side_write(right, v, is_last);
+            side_write(right, v, r, is_last);
         left->to += pitch;
         right->to += pitch;
     }
@@ -193,9 +205,34 @@ MIDDLE_INLINE void move(const struct part_columns *c, int64_t n, const uint64_t 
     }
 }
 
+/* Up to sixteen rows, whose right ones come right behind the left ones: both sides are one shuffle
+ * and one write. Two writes would wait for each other, because the second one first reads bytes that
+ * the first one has just written. */
+MIDDLE_INLINE void few_move(const struct part_columns *c, int64_t n, uint32_t m)
+{
+    const __m128i at = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const uint8_t *from = c->from;
+    int64_t cols = c->cols, pitch = c->pitch;
+    struct side left, right, both = { .keep = _mm256_castsi256_si128(bytes_first(n)) };
+
+    side_take(&left, m, c->left, 0);
+    side_take(&right, ~m & (uint32_t)part_bits(n), c->right, 0);
+    /* a place below 0 takes no byte */
+    both.rows = _mm_shuffle_epi8(right.rows, _mm_sub_epi8(at, _mm_set1_epi8((char)left.n)));
+    both.rows = _mm_blendv_epi8(both.rows, left.rows, left.keep);
+    both.to = c->left;
+    for (int64_t j = 0; j < cols; j++, from += pitch, both.to += pitch)
+        side_write(&both, _mm_loadu_si128((const __m128i *)(const void *)from), side_there(&both),
+                   true);
+}
+
 SIMD_MIDDLE void part_middle_move(const struct part_columns *c, int64_t n, const uint64_t *masks)
 {
-    if (c->left && c->right)
+    uint32_t m = (uint32_t)(n > 0 ? masks[0] & part_bits(n) : 0);
+
+    if (n <= SIXTEEN && c->left && c->right == c->left + __builtin_popcount(m))
+        few_move(c, n, m);
+    else if (c->left && c->right)
         move(c, n, masks, true, true);
     else if (c->left)
         move(c, n, masks, true, false);
