@@ -4,7 +4,8 @@
  * every bin is a cut. With at most CUTS_ROWS rows there is no histogram: every row's own bin is a
  * cut, and for all of these cuts at once the weight to their left is summed up in bytes, one row
  * after another. At most eight rows need no loop at all: a 64-bit word holds a byte for each row.
- * On CPUs with the instructions for it, cuts_few.c takes over for at most 64 rows.
+ * On CPUs with the instructions for it, cuts_few.c takes over for at most 64 rows, and with AVX2
+ * cuts_middle.c for more than eight.
  *
  * The second half of each way is for more than two classes. Its score is that of rf_many_gini; the
  * weights of the classes are added class by class, and only their sums and sums of squares are
@@ -13,6 +14,7 @@
 
 #include "base/base.h"
 #include "ml/cpu/cuts_few.h"
+#include "ml/cpu/cuts_middle.h"
 #include "ml/cpu/cuts_two.h"
 #include "ml/cpu/simd.h"
 
@@ -641,6 +643,10 @@ void cuts_rows(const uint8_t *bins, const uint8_t *weight, const uint8_t *ones, 
 {
     struct cuts_few rows;
 
+    if (n > LANES && cuts_middle_is_there()) {
+        cuts_middle_two(bins, weight, ones, n, node, col, best);
+        return;
+    }
     if (n > CUTS_FEW || !cuts_few_is_fast()) {
         rows_two(bins, weight, ones, n, node, col, best);
         return;
@@ -655,6 +661,10 @@ void cuts_rows_many(const uint8_t *bins, const uint8_t *weight, const int32_t *e
 {
     struct cuts_few rows;
 
+    if (ends[n_classes - 1] > LANES && cuts_middle_is_there()) {
+        cuts_middle_many(bins, weight, ends, total, n_classes, node, col, best);
+        return;
+    }
     if (ends[n_classes - 1] > CUTS_FEW || !cuts_few_is_fast()) {
         rows_many(bins, weight, ends, total, n_classes, node, col, best);
         return;

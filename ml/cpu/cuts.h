@@ -16,10 +16,6 @@
 
 #include <stdint.h>
 
-/* The most rows that cuts_rows and cuts_rows_many take. So few rows are scored without a histogram,
- * because clearing and summing 256 bins would cost more than comparing every row with every row. */
-enum { CUTS_ROWS = 128 };
-
 /* hist[256]: for every bin the weight in the lower half and the weight of class 1 in the upper half
  * (<< 32); CUTS_MISSING is the bin of missing values. Only the bins below n_bins (at most 255) and
  * that one hold anything. The histogram is cleared on the way. */

@@ -64,6 +64,17 @@ static inline float near_limit(const struct cuts_node *node, float least)
     return least + (float)node->n * 0x1p-20f;
 }
 
+/* A cut at bin `bin` of rows without missing values, moved midway to the next bin that holds rows;
+ * CUTS_MISSING = there is none. */
+static inline struct cuts_best cut_at(double score, int col, int bin, int next)
+{
+    return (struct cuts_best){ .score = score,
+                               .col = col,
+                               .bin = next < CUTS_MISSING ? (bin + next) / 2 : bin,
+                               .missing_left = false,
+                               .is_better = true };
+}
+
 /* The score of one cut: the formula of cuts_weigh in cuts.c with the same order of operations. */
 static inline double score_two(const struct cuts_node *node, double ln, double ls)
 {

@@ -144,12 +144,7 @@ SIMD_BITS void cuts_two_sums(const uint8_t *bins, const uint8_t *left, const uin
     }
     if (top_bin < 0)
         return;
-    int next = bin_after(bins, n, top_bin);
-    *best = (struct cuts_best){ .score = top,
-                                .col = col,
-                                .bin = next < CUTS_MISSING ? (top_bin + next) / 2 : top_bin,
-                                .missing_left = false,
-                                .is_better = true };
+    *best = cut_at(top, col, top_bin, bin_after(bins, n, top_bin));
 }
 
 #else
