@@ -110,6 +110,27 @@ int csv_names_check(char **names, int n, struct err *err)
     return rc;
 }
 
+/* Calls each column without a name by its place, "c1" for the first; "c1_2" where the table has a
+ * "c1", so that what is made here is never what is made for another column. */
+static void names_make(char **names, int n)
+{
+    char **sorted = mem_dup(names, (size_t)n * sizeof(*names)), made[40];
+
+    qsort(sorted, (size_t)n, sizeof(*sorted), by_name);
+    for (int i = 0; i < n; i++) {
+        if (*names[i])
+            continue;
+        const char *key = made;
+        (void)!snprintf(made, sizeof(made), "c%d", i + 1);
+        for (int again = 2; bsearch(&key, sorted, (size_t)n, sizeof(*sorted), by_name); again++)
+            (void)!snprintf(made, sizeof(made), "c%d_%d", i + 1, again);
+        names[i] = mem_strdup(made); /* the old text is freed below: sorted still needs it */
+    }
+    for (int i = 0; i < n && !*sorted[i]; i++)
+        mem_free(sorted[i]);
+    mem_free(sorted);
+}
+
 char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header header, bool has_comma,
                  bool *is_header, struct err *err)
 {
@@ -118,6 +139,7 @@ char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header heade
     char **names = mem_array((size_t)n_cols + 1, sizeof(*names));
     const char *s;
     size_t n;
+    bool is_named = false;
 
     *is_header = header != CSV_HEADER_NO;
     for (int i = 0; i < n_cols && header == CSV_HEADER_AUTO && *is_header; i++) {
@@ -125,16 +147,16 @@ char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header heade
         *is_header = !is_number(s, n, has_comma);
     }
     for (int i = 0; i < n_cols; i++) {
-        char made[24];
         csv_field(&fields, first, i, i == n_cols - 1, &s, &n);
-        if (!*is_header) {
-            n = (size_t)snprintf(made, sizeof(made), "c%d", i + 1);
-            s = made;
-        }
+        n = *is_header ? n : 0;
         names[i] = mem_alloc(n + 1);
         memcpy(names[i], s, n);
         names[i][n] = '\0';
+        is_named = is_named || n > 0;
     }
+    /* A header that names no column at all is an empty line of cells: csv_names_check refuses it. */
+    if (is_named || !*is_header)
+        names_make(names, n_cols);
     mem_free(fields.scratch);
     if (csv_names_check(names, n_cols, err) == 0)
         return names;

@@ -15,7 +15,8 @@ char csv_delimiter_guess(const char *text, size_t n, uint32_t *ends);
  * bytes past the end. */
 bool csv_comma_guess(const char *text, const uint32_t *ends, size_t n_ends);
 /* Names of the columns from the first row (n_cols fields); *is_header: whether that row is one;
- * has_comma: numbers may have a decimal comma. Heap array of heap texts. */
+ * has_comma: numbers may have a decimal comma. A column without a name is called by its place, "c1"
+ * for the first, where others have one: programs write row numbers so. Heap array of heap texts. */
 char **csv_names(const struct csv_rows *first, int n_cols, enum csv_header header, bool has_comma,
                  bool *is_header, struct err *err);
 /* An error unless the names of n columns are all there, different and not too long. */

@@ -356,7 +356,7 @@ def rows_and_names():
     table("long.csv", "a,b,y", rows[:50] + ["1,2,3,4"] + rows[50:])
     table("short.csv", "a,b,y", rows[:50] + ["1,2"] + rows[50:])
     table("twice.csv", "a,a,y", rows)
-    table("nameless.csv", "a,,y", rows)
+    table("nameless.csv", ",,", rows)
     table("header.csv", "a,b,y", [])
     write("empty.csv", b"")
     write("newlines.csv", b"\n\n\n")

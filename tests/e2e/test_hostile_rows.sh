@@ -29,7 +29,7 @@ fits 'the table has no rows' none.parquet
 fits 'line 52: expected 3 fields, found 4' long.csv
 fits 'line 52: expected 3 fields, found 2' short.csv
 fits 'line 1: two columns are called "a"' twice.csv
-fits 'line 1: column 2 has no name' nameless.csv
+fits 'line 1: column 1 has no name' nameless.csv
 fits 'there is a header but no data' header.csv
 fits 'empty.csv: the file is empty' empty.csv
 fits 'newlines.csv: the file is empty' newlines.csv

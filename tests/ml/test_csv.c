@@ -57,6 +57,20 @@ static void quoted_numbers_are_numbers(void **state)
     frame_close(f);
 }
 
+static void columns_without_a_name_are_called_by_their_place(void **state)
+{
+    static const char *const want[] = { "c1_3", "c1", "c3", "c1_2", "c5" };
+    struct frame *f = csv_frame(",c1,\"\",c1_2,\n7,1,2,3,\n8,4,5,6,\n", NULL);
+
+    (void)state;
+    assert_int_equal(f->n_cols, 5);
+    for (int i = 0; i < 5; i++)
+        assert_string_equal(f->cols[i].name, want[i]);
+    assert_true(cell_number(f, "c1_3", 1) == 8 && cell_number(f, "c3", 0) == 2);
+    assert_int_equal(f->cols[4].missing, 2);
+    frame_close(f);
+}
+
 static void delimiter_header_and_mark_are_found(void **state)
 {
     static const struct {
@@ -78,6 +92,7 @@ static void delimiter_header_and_mark_are_found(void **state)
         { "\n\r\na,b\n1,2\n", 2, 1, "a" },
         { "a,b\n\n1,2\n\r\n3,4\n\n", 2, 2, "a" },
         { "a,b\r\n1,2\r\n3,4", 2, 2, "a" },
+        { ",a,b\n0,1,2\n1,3,4\n", 3, 2, "c1" },
     };
 
     (void)state;
@@ -348,9 +363,10 @@ static void broken_text_gets_one_error_with_its_place(void **state)
         { "a,b\n1,x\xff\n", "line 2, column \"b\": invalid UTF-8; if this is Latin-1" },
         { "a,\xc0\xaf\n1,2\n", "line 1, column 2: invalid UTF-8" },
         { "a,b\n1,\xed\xa0\x80\n", "line 2, column \"b\": invalid UTF-8" },
-        { "a,,c\n1,2,3\n", "t.csv: line 1: column 2 has no name" },
+        { ",,\n1,2,3\n", "t.csv: line 1: column 1 has no name" },
         { "a,b,a\n1,2,3\n", "line 1: two columns are called \"a\"" },
-        { "\"a\",\"\"\nx,y\n", "line 1: column 2 has no name" },
+        { "\"\",\"\"\nx,y\n", "line 1: column 1 has no name" },
+        { "c2,,c2\n1,2,3\n", "line 1: two columns are called \"c2\"" },
     };
 
     (void)state;
@@ -614,6 +630,7 @@ int main(void)
         cmocka_unit_test(types_are_inferred_from_every_value),
         cmocka_unit_test(quoting_follows_rfc_4180),
         cmocka_unit_test(quoted_numbers_are_numbers),
+        cmocka_unit_test(columns_without_a_name_are_called_by_their_place),
         cmocka_unit_test(delimiter_header_and_mark_are_found),
         cmocka_unit_test(decimal_commas_are_numbers_where_no_comma_separates),
         cmocka_unit_test(a_comma_before_three_digits_parts_thousands),
