@@ -88,6 +88,11 @@ static void of_rows(struct warn_work *w)
             "%lld of %lld rows have no value in the target \"%.80s\" and are left out: fill them in, "
             "or leave them to be predicted later.",
             (long long)none, (long long)f->rows, d->spec.target);
+    if (d->n_classes == 0 && at >= 0 && f->cols[at].kind == FRAME_DATE)
+        warn(w, "target_dates", d->spec.target,
+             "The target \"%.80s\" holds dates, so predictions are seconds since 1970 in UTC, and "
+             "errors are in seconds (86400 are a day): for days, make it a number of days.",
+             d->spec.target);
     if (d->n_left_out > 0)
         warn(
             w, "left_out", NULL,
@@ -149,10 +154,11 @@ static void of_classes(struct warn_work *w)
         first = first < 0 ? c : first;
     }
     if (few == 1)
-        warn(w, "few_of_class", d->spec.target,
-             "Class \"%.60s\" has %lld training rows for %d folds, so that some folds cannot judge "
-             "it: add rows of it, leave it out, or take fewer folds.",
-             d->classes[first], (long long)count[first], d->k_folds);
+        warn(
+            w, "few_of_class", d->spec.target,
+            "Class \"%.60s\" has %lld training row%s for %d folds, so that some folds cannot judge "
+            "it: add rows of it, leave it out, or take fewer folds.",
+            d->classes[first], (long long)count[first], count[first] == 1 ? "" : "s", d->k_folds);
     else if (few > 1)
         warn(
             w, "few_of_class", d->spec.target,

@@ -59,9 +59,9 @@ int warn_of_repeats(struct warn_work *w, struct err *err)
     if (d->n_alike > 0)
         warn(
             w, "repeats", NULL,
-            "%lld of %lld rows have the inputs of another row, often with another target: they are "
-            "taken for what rows look like, and split like others. If they are of one thing, name "
-            "the column that tells as groups.",
+            "%lld of %lld rows have the inputs of another row, often with another target: they count "
+            "as separate rows, which folds may divide. If equal rows belong to one thing, name the "
+            "column that tells which as groups.",
             (long long)d->n_alike, (long long)d->rows);
     if (rc < 0 || d->n_alike > 0 || d->time || !hash_rows(w, rows, hash))
         goto out;
