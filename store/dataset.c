@@ -70,14 +70,16 @@ int store_dataset_get(struct store *s, int64_t id, struct dataset_row *out, stru
     return query_get(&q, &dataset_columns, out, err);
 }
 
-int store_dataset_name(struct store *s, int64_t id, char **name, struct err *err)
+int store_dataset_name(struct store *s, int64_t id, char **name, bool *is_deleted, struct err *err)
 {
     struct query q = query_open(s, SQL_DATASET_NAME);
 
     query_i64(&q, ":id", id);
     int rc = query_step(&q, err);
-    if (rc == 1)
+    if (rc == 1) {
         *name = mem_strdup(query_col_text(&q, 0));
+        *is_deleted = query_col_i64(&q, 1) != 0;
+    }
     query_close(&q);
     return rc;
 }

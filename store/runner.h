@@ -62,9 +62,9 @@ void dataset_row_fini(struct dataset_row *r);
 /* Inserts the row when its id is 0, else updates it; always with a journal row "dataset". */
 int store_dataset_put(struct store *s, struct dataset_row *r, struct err *err);
 int store_dataset_get(struct store *s, int64_t id, struct dataset_row *out, struct err *err);
-/* Only its name, because the schema of a wide table takes megabytes: 1 with the name, which the
- * caller frees, 0 = there is none, -1. */
-int store_dataset_name(struct store *s, int64_t id, char **name, struct err *err);
+/* Only its name, because the schema of a wide table takes megabytes, and whether it was deleted: 1
+ * with the name, which the caller frees, 0 = there never was one, -1. */
+int store_dataset_name(struct store *s, int64_t id, char **name, bool *is_deleted, struct err *err);
 /* Finds a dataset by its name or by one of its hashes: identity, blob or frame. */
 int store_dataset_find(struct store *s, const char *name_or_hash, struct dataset_row *out,
                        struct err *err);

@@ -63,17 +63,19 @@ static int row_check(const struct study *st, struct err *err)
 {
     const struct study_row *row = &st->row;
     char *name = NULL;
+    bool is_deleted = false;
     int rc = 0;
 
     if (row->id < 1 || !row->name || !row->name[0] || !row->spec || row->state == SS_NONE)
         return err_set(err, ERR_DAMAGED, "its row is not whole");
     /* An ended one may outlive its dataset. */
     rc = row->dataset && !study_is_final(row->state)
-             ? store_dataset_name(st->ctl->store, row->dataset, &name, err)
+             ? store_dataset_name(st->ctl->store, row->dataset, &name, &is_deleted, err)
              : 1;
     mem_free(name);
-    return rc == 0 ? err_set(err, ERR_DAMAGED, "its row names a dataset that there is not")
-                   : MIN(rc, 0);
+    return rc == 0 || is_deleted
+               ? err_set(err, ERR_DAMAGED, "its row names a dataset that there is not")
+               : MIN(rc, 0);
 }
 
 /* Reads the row, and parses the spec and the data in it: 1, 0 = there is no such row, -1. */

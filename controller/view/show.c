@@ -144,7 +144,8 @@ static json_t *best_json(struct study *st, bool whole, struct err *err)
 static json_t *dataset_name(const struct study *st)
 {
     char *name = NULL;
-    int rc = store_dataset_name(st->ctl->store, st->row.dataset, &name, NULL);
+    bool is_deleted = false; /* an ended study still says what it was about */
+    int rc = store_dataset_name(st->ctl->store, st->row.dataset, &name, &is_deleted, NULL);
     json_t *word = show_word(rc == 1 ? name : st->spec.dataset);
 
     mem_free(name);

@@ -83,6 +83,8 @@ static void it_cannot_go_while_an_unfinished_study_uses_it(void **state)
                                .dataset = d.id };
     struct err err = { 0 };
     int64_t bytes = 0;
+    char *name = NULL;
+    bool is_deleted = false;
 
     assert_int_equal(store_study_insert(r->store, &study, NULL), 0);
     assert_int_equal(store_dataset_delete(r->store, d.id, &err), -1);
@@ -98,6 +100,10 @@ static void it_cannot_go_while_an_unfinished_study_uses_it(void **state)
     study_row_fini(&study);
     assert_int_equal(store_study_get(r->store, 1, &study, NULL), 1);
     assert_int_equal(study.dataset, d.id); /* the ended study still says what it was */
+    assert_int_equal(store_dataset_name(r->store, d.id, &name, &is_deleted, NULL), 1);
+    assert_string_equal(name, "iris");
+    assert_true(is_deleted);
+    mem_free(name);
     /* Its name and its blobs are free. */
     dataset_row_fini(&d);
     store_rig_commit(r);
