@@ -57,6 +57,9 @@ static int verbs_of(const struct cmd *cmd, char *copy, size_t size, char **verb,
         rest[n] = verb[n] + strcspn(verb[n], " ");
         if (*rest[n])
             *rest[n]++ = '\0';
+        rest[n] += strspn(rest[n], " ");
+        for (size_t k = strlen(rest[n]); k > 0 && rest[n][k - 1] == ' '; k--)
+            rest[n][k - 1] = '\0';
         n++;
     }
     return n;
@@ -69,8 +72,7 @@ int cli_usage_verb(const struct cmd *cmd, const char *said)
 
     for (int i = 0; said && i < n; i++) {
         if (strcmp(verb[i], said) == 0) {
-            bool takes = rest[i][strspn(rest[i], " ")] != '\0';
-            snprintf(text, sizeof(text), "%s takes %s", said, takes ? rest[i] : "no argument");
+            snprintf(text, sizeof(text), "%s takes %s", said, *rest[i] ? rest[i] : "no argument");
             return cli_usage(cmd, text);
         }
     }

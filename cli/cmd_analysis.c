@@ -16,6 +16,9 @@
 
 enum { BAR = 24, ASK_MS = 200, FEW = 40 };
 
+/* A smaller share would be printed as 0.0 %. */
+#define LEAST 0.0005
+
 struct analysis_opts {
     struct cli_common common;
     char *method, *x, *y;
@@ -57,7 +60,7 @@ static void print_importance(const json_t *answer)
     static const char *const heads[] = { "parameter", "importance", "" };
     struct table *t = NULL;
     json_t *row = NULL;
-    size_t i = 0;
+    size_t i = 0, n_none = 0;
 
     if (strcmp(print_text(answer, "state"), "too_few") == 0) {
         printf("too few trials have ended to tell\n");
@@ -70,6 +73,10 @@ static void print_importance(const json_t *answer)
         char bar[BAR * 3 + 1] = "";
         size_t n = 0;
 
+        if (share < LEAST) {
+            n_none++;
+            continue;
+        }
         for (int k = 0; k < (int)lround(share * BAR); k++)
             n += (size_t)snprintf(bar + n, sizeof(bar) - n, "█");
         table_cell(t, "%s", print_text(row, "name"));
@@ -77,6 +84,8 @@ static void print_importance(const json_t *answer)
         table_cell(t, "%s", bar);
     }
     table_print(t, stdout);
+    if (n_none > 0)
+        printf("… and %zu more with 0.0 %%\n", n_none);
     json_int_t trials = json_integer_value(json_object_get(answer, "trials"));
     printf("%s of %" JSON_INTEGER_FORMAT " trials%s", print_text(answer, "method"), trials,
            trials < FEW ? ": a first guess" : "");

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void study_rows(const json_t *answer)
+static void study_rows(const json_t *answer, bool are_all)
 {
     static const char *const heads[] = { "id",     "name", "state",  "trials",
                                          "metric", "best", "family", "created" };
@@ -40,7 +40,8 @@ static void study_rows(const json_t *answer)
     table_print(t, stdout);
     print_more(answer);
     if (json_array_size(json_object_get(answer, "studies")) == 0)
-        fprintf(stderr, "no studies here; 'assay submit SPEC.yaml' starts one\n");
+        fprintf(stderr, "no studies here%s; 'assay submit SPEC.yaml' starts one\n",
+                are_all ? "" : " (--all lists archived ones, too)");
 }
 
 int cmd_ls(const struct cmd *cmd, int argc, char **argv)
@@ -60,7 +61,7 @@ int cmd_ls(const struct cmd *cmd, int argc, char **argv)
     if (c.o.common.json)
         print_json(answer);
     else
-        study_rows(answer);
+        study_rows(answer, c.o.all);
     json_decref(answer);
     return call_end(&c, CLI_OK);
 }

@@ -236,6 +236,8 @@ int store_restore(const char *from, const char *to, struct store_backup *out, st
     if (path_join(db, from, "assay.db", err) < 0 || path_join(aside, to, "restoring", err) < 0 ||
         path_join(final, to, "assay.db", err) < 0)
         return -1;
+    if (access(from, F_OK) < 0)
+        return err_set(err, ERR_NOTFOUND, "%s: no such folder", from);
     if (io_file_bytes(db) < 0)
         return err_set(err, ERR_NOTFOUND, "%s is no backup: it has no assay.db", from);
     if (empty_check(to, err) < 0 || io_mkdirs(to, 0700, err) < 0)

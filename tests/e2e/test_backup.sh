@@ -31,6 +31,7 @@ PIDS=
 
 ok "a folder in use is refused" sh -c "! '$ASSAY' restore data/backups/one data 2>err.1 && grep -q 'not empty' err.1"
 ok "a folder that is no backup is refused" sh -c "'$ASSAY' restore . new; test \$? = 3"
+ok "one that is not there, too" bash -c "'$ASSAY' restore gone new 2>&1 | grep -q 'gone: no such folder'"
 cp -r data/backups/one broken
 big=$(find broken/blobs -type f -size +1k | head -1)
 printf x | dd of="$big" bs=1 seek=100 conv=notrunc 2>/dev/null

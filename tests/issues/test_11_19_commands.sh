@@ -55,6 +55,17 @@ PIDS="$PIDS $!"
 "$ASSAY" submit one.yaml --follow >/dev/null 2>&1
 "$ASSAY" submit two.yaml --follow >/dev/null 2>&1
 
+sed 's/^name:.*/name: many/; s/trials: 3/trials: 30/' two.yaml >many.yaml
+timeout 120 "$ASSAY" submit many.yaml --follow >/dev/null 2>&1
+small_are_counted() {
+    local n
+    n=$("$ASSAY" importance many --json | jq '[.parameters[] | select(.importance < 0.0005)] | length')
+    "$ASSAY" importance many >said
+    [ "$n" -gt 0 ] && grep -q "^… and $n more with 0.0 %$" said && ! grep -q '  0\.0 %' said
+}
+ok "importances of 0.0 % are counted and not listed" small_are_counted
+"$ASSAY" rm many --yes >/dev/null 2>&1
+
 ID=$("$ASSAY" leaderboard two --json | jq '.rows[] | select(.number == 2).trial')
 trial_is() { [ "$("$ASSAY" trial "$@" --json | jq .id)" = "$ID" ]; }
 ok "the second study's numbers are no ids" test "$ID" != 2
@@ -81,6 +92,8 @@ ok "a short option that is not there is said so" says 2 'unknown option -q' "$AS
 
 ok "a runner is named by its name" says 0 ': drain' "$ASSAY" runner drain "$("$ASSAY" runner ls --json | jq -r '.runners[-1].name')"
 ok "a state that is not there lists those that are" says 1 'there are queued, running, paused' "$ASSAY" trials two --state zebra
+ok "a list without studies says that archived ones are not in it" says 0 '(--all lists archived ones, too)' "$ASSAY" ls --state failed
+ok "with --all there is nothing to say of them" says 0 "no studies here; 'assay submit" "$ASSAY" ls --state failed --all
 ok "a method too" says 1 'is not one of ped_anova, fanova' "$ASSAY" importance two --method zebra
 
 if command -v python3 >/dev/null; then

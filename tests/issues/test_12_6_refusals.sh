@@ -21,6 +21,8 @@ ok "also behind options in brackets" says "STUDY/NUMBER is missing" trial
 ok "a command with verbs lists them" says "say what to do: ls, add, rm" token
 ok "an unknown verb too" says 'there is no "frob"; there are ls, drain, enable' runner frob
 ok "a verb says what it takes" says "add takes NAME ROLE" token add x --server unix:nowhere
+ends_there() { ! "$ASSAY" token add x --server unix:nowhere 2>&1 | grep -q ' $'; }
+ok "without a space behind it" ends_there
 ok "an empty argument is asked about" says "an argument is empty" show ""
 ok "an option is named as it is typed" says "--limit: must be from 1 to" ls --limit 0
 ok "a value that is missing too" says "--time needs a value" fit t.csv --time
