@@ -44,7 +44,8 @@ struct rows {
     uint16_t *bin;
     double *bins; /* [folds][n_bins][2] */
     int n_bins, folds;
-    uint8_t *fold; /* [n] */
+    uint8_t *fold;    /* [n] */
+    uint8_t *is_flat; /* [models] it ranks no row of a fold over another; NULL = not asked */
 };
 
 /* ---- losses ---- */
@@ -278,6 +279,36 @@ static void bins_make(struct rows *r)
     mem_free(count);
 }
 
+/* A model whose predictions are equal within each fold, such as a path of penalties that was cut before
+ * its first column came in, leaves every rank as it is. But it moves the others' mean to other bins, and
+ * that looked like a gain: such a model had .17 of the weight. */
+static bool is_flat(const struct rows *r, const float *p)
+{
+    float first[UINT8_MAX + 1];
+    uint8_t has[UINT8_MAX + 1] = { 0 };
+
+    for (int64_t i = 0; i < r->n; i++) {
+        int f = r->fold[i];
+        if (has[f] && p[i] != first[f])
+            return false;
+        first[f] = p[i];
+        has[f] = 1;
+    }
+    return true;
+}
+
+/* Marks flat models, if there are others. */
+static void flat_mark(struct rows *r)
+{
+    int n = 0;
+
+    r->is_flat = mem_zalloc((size_t)r->n_models);
+    for (int m = 0; m < r->n_models; m++)
+        n += r->is_flat[m] = is_flat(r, r->p[m]);
+    if (n == r->n_models)
+        memset(r->is_flat, 0, (size_t)n);
+}
+
 static void rows_fini(struct rows *r)
 {
     for (int m = 0; r->p && m < r->n_models; m++)
@@ -288,6 +319,7 @@ static void rows_fini(struct rows *r)
     mem_free(r->bin);
     mem_free(r->bins);
     mem_free(r->fold);
+    mem_free(r->is_flat);
 }
 
 static int rows_init(struct rows *r, const struct greedy *g, struct err *err)
@@ -338,6 +370,7 @@ static int rows_init(struct rows *r, const struct greedy *g, struct err *err)
                 r->fold[at++] = a->held.fold[i];
         }
         bins_make(r);
+        flat_mark(r);
     }
     return 0;
 }
@@ -363,7 +396,7 @@ static int run(const struct rows *r, const struct greedy *g, float *sum, int *co
         double least = INFINITY;
         int next = -1;
         for (int m = 0; m < r->n_models; m++) {
-            if (different >= g->most && !added[m])
+            if ((different >= g->most && !added[m]) || (r->is_flat && r->is_flat[m]))
                 continue;
             double v = look(r, sum, r->p[m], n + 1);
             if (next < 0 || is_less(v, least)) {

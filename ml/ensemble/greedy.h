@@ -10,7 +10,8 @@
  * The mean is judged by a loss that a pass over the rows gives: the metric itself where it is a mean
  * over rows or, of at least GREEDY_FEW_ROWS rows, an area under the curve of two classes; else log
  * loss. The area of few rows counts few pairs near the border, so its order of models is mostly
- * chance, and models that rank all held-out rows rightly are equal to it. Pure: no clock, no I/O, sums
+ * chance, and models that rank all held-out rows rightly are equal to it. Where the area judges, models
+ * that rank no row of a fold over another are left out, if there are others. Pure: no clock, no I/O, sums
  * in a fixed order. Called by blend.c and tests. */
 #ifndef ML_ENSEMBLE_GREEDY_H
 #define ML_ENSEMBLE_GREEDY_H

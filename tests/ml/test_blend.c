@@ -154,6 +154,50 @@ static struct predictions apart(int rows, uint64_t seed, double distance)
     return p;
 }
 
+/* Of two classes: probabilities that overlap, and with no noise one for all rows of a fold. */
+static struct predictions overlapping(uint64_t seed, double noise)
+{
+    struct predictions p = apart(ROWS, seed, 0);
+    struct rng rng;
+
+    rng_init(&rng, seed, 4);
+    for (int i = 0; i < ROWS; i++) {
+        double z = (p.held.y[i] > 0 ? 1.5 : -1.5) + noise * rng_normal(&rng);
+        p.held.p[i] = noise > 0 ? (float)(1 / (1 + exp(-z))) : 0.4F + 0.001F * p.held.fold[i];
+    }
+    return p;
+}
+
+/* What the greedy mean gives to the last of these models, which it takes. */
+static double last_weight(struct predictions *all, int n)
+{
+    const struct predictions *models[3] = { &all[0], &all[1], &all[n - 1] };
+    const struct greedy g = {
+        .models = models, .n_models = n, .most = n, .steps = 50, .bags = 10, .seed = 1
+    };
+    double weight[3] = { 0 };
+
+    assert_int_equal(greedy_select(&g, weight, NULL), 0);
+    assert_true(fabs(weight[0] + weight[1] + (n > 2 ? weight[2] : 0) - 1) < 1e-9);
+    for (int i = 0; i < n; i++)
+        predictions_fini(&all[i]);
+    return weight[n - 1];
+}
+
+/* A model that ranks no row of a fold over another changes no area; only its bins see a change. */
+static void a_model_that_ranks_nothing_is_left_out(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        struct predictions all[3] = { overlapping(seed, 1), overlapping(seed + 100, 2),
+                                      overlapping(seed, 0) };
+        assert_true(last_weight(all, 3) == 0);
+    }
+    /* where no model ranks, one has all the weight */
+    struct predictions flat[2] = { overlapping(1, 0), overlapping(2, 0) };
+    assert_true(last_weight(flat, 2) == 0);
+}
+
 /* Both models rank all rows rightly, so the area cannot tell which is better; log loss can. */
 static void few_rows_are_selected_by_log_loss(void **state)
 {
@@ -377,6 +421,7 @@ int main(void)
         cmocka_unit_test(equal_bits_whoever_asks),
         cmocka_unit_test(copies_of_one_model_are_no_gain),
         cmocka_unit_test(noise_is_refused_mostly),
+        cmocka_unit_test(a_model_that_ranks_nothing_is_left_out),
         cmocka_unit_test(few_rows_are_selected_by_log_loss),
         cmocka_unit_test(few_rows_ship_unless_clearly_worse),
         cmocka_unit_test(after_a_large_holdout_a_small_gain_is_less_than_a_refit),
