@@ -17,7 +17,7 @@ printf 'a,y\n1,x"y\n2,"z"w\n' >quote2.csv
 printf 'a,y\n1,\xff\xfe\n2,z\n' >utf8.csv
 printf 'a,y\n1,x\x00y\n2,z\n' >nul.csv
 printf 'a,a,y\n1,2,x\n3,4,z\n' >twice.csv
-printf 'a,,y\n1,2,x\n3,4,z\n' >noname.csv
+printf ',,\n1,2,x\n3,4,z\n' >noname.csv
 printf 'a,y\n1,x\n2,x\n3,x\n4,x\n' >oneclass.csv
 printf 'a,y\n,x\n,z\n,x\n,z\n' >allmissing.csv
 printf 'a,y\n1,\n2,\n3,\n' >notarget.csv
