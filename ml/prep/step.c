@@ -290,7 +290,8 @@ static int crosses_fit(const struct prep_spec *spec, struct prep *p, struct err 
     struct cross crosses[CROSS_MOST];
 
     n = crossed_cols(spec, p, FRAME_CATEGORICAL, cols, n);
-    n = crossed_cols(spec, p, FRAME_NUMERIC, cols, n);
+    if (spec->choice.of[PREP_OF_CODES] != CODES_QUANTITY)
+        n = crossed_cols(spec, p, FRAME_NUMERIC, cols, n);
     bool suits = spec->target && spec->target->n_classes < 3 &&
                  spec->choice.of[PREP_OF_LEVELS] != LEVELS_PLAIN;
     int found = suits ? cross_screen(spec, cols, n, crosses) : 0;
@@ -320,7 +321,8 @@ static int quantities_fit(const struct prep_spec *spec, struct prep *p, struct e
     mem_free(is_code);
     /* of three classes and more, what is good for one of them is mostly noise to the others */
     int choice = spec->choice.of[PREP_OF_PAIRS];
-    bool suits = spec->target && spec->target->n_classes < 3 && choice != PAIRS_OFF;
+    bool as_they_are = choice == PAIRS_AUTO && spec->choice.of[PREP_OF_CODES] == CODES_QUANTITY;
+    bool suits = spec->target && spec->target->n_classes < 3 && choice != PAIRS_OFF && !as_they_are;
     int found = suits ? pair_screen(spec, cols, n, choice == PAIRS_MORE, pairs) : 0;
     for (int i = 0; i < found && rc == 0; i++)
         rc = step_try_two(spec, p, &step_pair, (int[]){ pairs[i].a, pairs[i].b }, (int)pairs[i].op,
