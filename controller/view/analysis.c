@@ -347,6 +347,17 @@ static void job_work(void *arg)
                                              : importance_ped_anova(&j->data, j->values);
 }
 
+static void job_free(void *arg)
+{
+    struct job *j = arg;
+
+    space_free(j->space);
+    mem_free(j->units);
+    mem_free(j->gains);
+    mem_free(j->values);
+    mem_free(j);
+}
+
 static void job_done(void *arg)
 {
     struct job *j = arg;
@@ -361,11 +372,7 @@ static void job_done(void *arg)
         log_debug("study.importance study=%" PRId64 " method=%s trials=%d", j->study,
                   analysis_method_name[j->method], j->trials);
     }
-    space_free(j->space);
-    mem_free(j->units);
-    mem_free(j->gains);
-    mem_free(j->values);
-    mem_free(j);
+    job_free(j);
 }
 
 static void begin(struct analysis *a, enum analysis_method method)
@@ -387,7 +394,7 @@ static void begin(struct analysis *a, enum analysis_method method)
     j->values = mem_array(d + 1, sizeof *j->values);
     j->data = (struct importance_data){ j->space, a->n, j->units, j->gains };
     if (j->ctl->loop) {
-        loop_pool_submit(j->ctl->loop, job_work, job_done, j);
+        loop_pool_submit_owned(j->ctl->loop, job_work, job_done, job_free, j);
     } else {
         job_work(j);
         job_done(j);
