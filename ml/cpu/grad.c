@@ -203,27 +203,27 @@ SIMD_KERNEL(grad_leaf, (const struct grad_out *in, const int32_t *rows, int64_t 
             (in, rows, n, sums))
 
 /* Rows of even and odd numbers have sums of their own, so that an addition seldom waits for the one
- * before. */
+ * before. Rows of no leaf may hold anything: their sum, which nobody reads, wraps. */
 void grad_leaves(const struct grad_out *in, const uint8_t *leaf, int64_t n, int64_t (*sums)[2])
 {
-    int64_t part[2][GRAD_LEAVES + 1][2] = { 0 };
+    uint64_t part[2][GRAD_LEAVES + 1][2] = { 0 };
     const float *g = in->g, *h = in->h;
     double g_scale = (double)in->g_scale, h_scale = (double)in->h_scale;
     int64_t i = 0;
 
     for (; i + 2 <= n; i += 2) {
-        int64_t *a = part[0][leaf[i]], *b = part[1][leaf[i + 1]];
-        a[0] += leaf_units(g[i], g_scale);
-        a[1] += leaf_units(h[i], h_scale);
-        b[0] += leaf_units(g[i + 1], g_scale);
-        b[1] += leaf_units(h[i + 1], h_scale);
+        uint64_t *a = part[0][leaf[i]], *b = part[1][leaf[i + 1]];
+        a[0] += (uint64_t)leaf_units(g[i], g_scale);
+        a[1] += (uint64_t)leaf_units(h[i], h_scale);
+        b[0] += (uint64_t)leaf_units(g[i + 1], g_scale);
+        b[1] += (uint64_t)leaf_units(h[i + 1], h_scale);
     }
     if (i < n) {
-        part[0][leaf[i]][0] += leaf_units(g[i], g_scale);
-        part[0][leaf[i]][1] += leaf_units(h[i], h_scale);
+        part[0][leaf[i]][0] += (uint64_t)leaf_units(g[i], g_scale);
+        part[0][leaf[i]][1] += (uint64_t)leaf_units(h[i], h_scale);
     }
     for (int k = 0; k <= GRAD_LEAVES; k++) {
-        sums[k][0] = part[0][k][0] + part[1][k][0];
-        sums[k][1] = part[0][k][1] + part[1][k][1];
+        sums[k][0] = (int64_t)(part[0][k][0] + part[1][k][0]);
+        sums[k][1] = (int64_t)(part[0][k][1] + part[1][k][1]);
     }
 }
