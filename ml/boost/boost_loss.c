@@ -409,8 +409,7 @@ double boost_loss_leaf(const struct boost_work *wk, const struct boost_lane *l, 
 }
 
 /* It pays where most rows of the table are in the tree, and their gradients leave the second-level
- * cache. The place of a row in work->spare is that of
- * a byte: the number of its leaf. */
+ * cache. work->spare holds a byte for each row of the table: the number of its leaf. */
 bool boost_loss_leaves(struct boost_work *wk, const struct boost_lane *l)
 {
     const struct grad_out in = {

@@ -5,7 +5,9 @@
  * Each half of a sample of the training rows fits the effects of the levels and then the means of the
  * combinations; the other half judges them, so that combinations of noise are not found. Pairs are
  * taken one by one, each beside the ones before, so that of two columns that say the same (the name of
- * a degree and its number) one is in a pair. Called by step.c. */
+ * a degree and its number) one is in a pair. Numbers take part from 1,000 rows on, in pairs of at least
+ * four levels each, and not where a pair explains so much that trees find it by themselves. Called by
+ * step.c. */
 #ifndef ML_PREP_CROSS_SCREEN_H
 #define ML_PREP_CROSS_SCREEN_H
 
