@@ -9,6 +9,7 @@
 #include "ml/prep/step.h"
 #include "ml/table/json_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,8 +98,27 @@ static void say_missing(const struct describing *d, const struct prep_col *c, st
         say_add(g, 0, words[choice]);
 }
 
+static void say_gap(const struct describing *d, const struct prep_gap *g, struct group *to)
+{
+    char text[SAY];
+    size_t n = 0;
+
+    if (!isnan(g->blank)) {
+        snprintf(text, sizeof text, "%.10g is read as missing", g->blank);
+        say_add(to, 0, text);
+    }
+    for (int k = 0; k < g->n_from && n < sizeof text; k++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s\"%.50s\"",
+                              k > 0 ? ", or " : "missing values are told by ",
+                              d->in->prep->sources[g->from[k].source].name);
+    if (n > 0)
+        say_add(to, 0, text);
+}
+
 static void say_number(const struct describing *d, const struct prep_col *c, struct group *g)
 {
+    if (d->in->prep->sources[c->source].gap)
+        say_gap(d, d->in->prep->sources[c->source].gap, g);
     if (c->scale == PREP_MAGNITUDE)
         say_add(g, 0, "sign and logarithm of its size");
     if (d->in->form == DESCRIBE_DENSE) {

@@ -50,8 +50,10 @@ void prep_free(struct prep *p)
     if (!p)
         return;
     cols_free(p);
-    for (int i = 0; i < p->n_sources; i++)
+    for (int i = 0; i < p->n_sources; i++) {
         mem_free(p->sources[i].name);
+        gap_free(p->sources[i].gap);
+    }
     for (int i = 0; i < p->n_steps; i++)
         prep_step_free(&p->steps[i]);
     mem_free(p->sources);
@@ -165,7 +167,7 @@ int prep_source_take(struct prep *p, const struct frame *f, int col)
 
     if (p->source_of[col] == 0) {
         p->sources[p->n_sources++] =
-            (struct prep_source){ mem_strdup(c->name), c->type, c->kind, -1 };
+            (struct prep_source){ mem_strdup(c->name), c->type, c->kind, -1, NULL };
         p->source_of[col] = p->n_sources;
     }
     return p->source_of[col] - 1;

@@ -29,19 +29,40 @@ struct fit {
     double *sample; /* [n_picked] */
     struct prep_sorter sorter;
     double *numbers; /* [PREP_BLOCK] */
+    struct gaps gaps;
     /* the view that makes derived inputs; NULL while columns are fitted */
     struct prep_view *view;
     /* of the column that is fitted */
     enum prep_scale scale;
 };
 
+/* gap_reader of rows of the frame */
+static void read_rows(const void *arg, int col, int64_t from, int64_t n, double *out)
+{
+    const struct fit *f = arg;
+
+    frame_numbers(f->frame, col, from, n, out);
+    gap_blank(f->gaps.of[col], out, n);
+}
+
+/* gap_reader of picked rows */
+static void read_picked(const void *arg, int col, int64_t from, int64_t n, double *out)
+{
+    const struct fit *f = arg;
+
+    frame_numbers_at(f->frame, col, f->picked + from, n, out);
+    gap_blank(f->gaps.of[col], out, n);
+}
+
 /* Rows of column `at` of the frame, or of input `at` of the view. */
 static void fit_values(const struct fit *f, int at, int64_t from, int64_t n, double *out)
 {
-    if (f->view)
+    if (f->view) {
         prep_view_numbers(f->view, at, from, n, out);
-    else
+    } else {
         frame_numbers(f->frame, at, from, n, out);
+        gap_close(f->gaps.of[at], read_rows, f, from, n, out);
+    }
     for (int64_t i = 0; i < n && f->scale == PREP_MAGNITUDE; i++)
         out[i] = prep_magnitude(out[i]);
 }
@@ -51,6 +72,7 @@ static void fit_sample(const struct fit *f, int at)
 {
     if (!f->view) {
         frame_numbers_at(f->frame, at, f->picked, f->n_picked, f->sample);
+        gap_close(f->gaps.of[at], read_picked, f, 0, f->n_picked, f->sample);
         for (int64_t i = 0; i < f->n_picked && f->scale == PREP_MAGNITUDE; i++)
             f->sample[i] = prep_magnitude(f->sample[i]);
         return;
@@ -220,6 +242,22 @@ static bool is_input(const struct prep_spec *spec, const struct frame_col *c)
     return c->type != FRAME_IGNORED;
 }
 
+/* The sources take the gaps of their columns, and become neighbours of what tells them. Columns that
+ * are read as names keep their blanks. */
+static void give_gaps(struct fit *f, struct prep *p)
+{
+    for (int c = 0; c < f->gaps.n_cols; c++) {
+        struct prep_gap *g = f->gaps.of[c];
+        int source = p->source_of[c] - 1, input = source < 0 ? -1 : p->sources[source].input;
+        if (!g || input < 0 || p->cols[input].type != FRAME_NUMERIC)
+            continue;
+        for (int k = 0; k < g->n_from; k++)
+            g->from[k].source = prep_source_take(p, f->frame, g->from[k].source);
+        p->sources[source].gap = g;
+        f->gaps.of[c] = NULL;
+    }
+}
+
 static int fit_cols(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
 {
     cols_room(p, f->frame->n_cols);
@@ -264,60 +302,6 @@ static void name_input(const struct prep *p, struct prep_col *col)
         snprintf(name, sizeof name, "%.500s: %s", p->sources[s->source[0]].name, part);
     utf8_clean(name, sizeof name);
     col->name = mem_strdup(name);
-}
-
-/* Drops steps that make no input. */
-static void drop_steps(struct prep *p)
-{
-    /* 1 where a step is used, then its new place */
-    int *place = mem_array((size_t)p->n_steps + 1, sizeof *place), n = 0;
-
-    for (int i = 0; i < p->n_cols; i++) {
-        if (p->cols[i].step >= 0)
-            place[p->cols[i].step] = 1;
-    }
-    for (int s = 0; s < p->n_steps; s++) {
-        if (!place[s]) {
-            prep_step_free(&p->steps[s]);
-            continue;
-        }
-        place[s] = n;
-        p->steps[n++] = p->steps[s];
-    }
-    for (int i = 0; i < p->n_cols; i++) {
-        if (p->cols[i].step >= 0)
-            p->cols[i].step = place[p->cols[i].step];
-    }
-    p->n_steps = n;
-    mem_free(place);
-}
-
-/* Drops columns that no input is made of. */
-static void drop_sources(struct prep *p)
-{
-    /* 1 where a column is used, then its new place */
-    int *place = mem_array((size_t)p->n_sources + 1, sizeof *place), n = 0;
-
-    for (int s = 0; s < p->n_steps; s++) {
-        for (int k = 0; k < p->steps[s].n_sources; k++)
-            place[p->steps[s].source[k]] = 1;
-    }
-    for (int c = 0; c < p->n_sources; c++) {
-        if (!place[c] && p->sources[c].input < 0) {
-            mem_free(p->sources[c].name);
-            continue;
-        }
-        place[c] = n;
-        p->sources[n++] = p->sources[c];
-    }
-    for (int i = 0; i < p->n_cols; i++)
-        p->cols[i].source = place[p->cols[i].source];
-    for (int s = 0; s < p->n_steps; s++) {
-        for (int k = 0; k < p->steps[s].n_sources; k++)
-            p->steps[s].source[k] = place[p->steps[s].source[k]];
-    }
-    p->n_sources = n;
-    mem_free(place);
 }
 
 /* Means and spreads of the sines and cosines, over the sample. */
@@ -401,8 +385,7 @@ static int fit_derived(struct fit *f, struct prep *p, const struct prep_spec *sp
     p->n_cols = kept;
     prep_view_free(f->view);
     f->view = NULL;
-    drop_steps(p);
-    drop_sources(p);
+    prep_drop_unused(p);
     return 0;
 }
 
@@ -433,8 +416,10 @@ static void hide_rows(struct prep *p)
 
 static int fit_inputs(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
 {
-    if (fit_cols(f, p, spec, err) < 0 || step_fit_all(spec, p, err) < 0 ||
-        fit_derived(f, p, spec, err) < 0)
+    if (gaps_fit(spec, f->picked, f->n_picked, &f->gaps, err) < 0 || fit_cols(f, p, spec, err) < 0)
+        return -1;
+    give_gaps(f, p);
+    if (step_fit_all(spec, p, err) < 0 || fit_derived(f, p, spec, err) < 0)
         return -1;
     hide_rows(p);
     if (spec->choice.of[PREP_OF_LEVELS] == LEVELS_MEANS)
@@ -463,6 +448,7 @@ struct prep *prep_fit(const struct prep_spec *spec, struct err *err)
     mem_free(p->source_of); /* the places of sources may have changed, too */
     p->source_of = NULL;
     prep_view_free(f.view);
+    gaps_free(&f.gaps);
     mem_try_free(f.picked);
     mem_try_free(f.sample);
     prep_sorter_fini(&f.sorter);

@@ -3,6 +3,7 @@
 #ifndef ML_PREP_PREP_PRIVATE_H
 #define ML_PREP_PREP_PRIVATE_H
 
+#include "ml/prep/gaps.h"
 #include "ml/prep/prep.h"
 
 #include <stdbool.h>
@@ -26,6 +27,8 @@ struct prep_source {
     enum frame_kind kind;
     /* the input that is this column as it is; -1 = there is none */
     int input;
+    /* NULL = none (gaps.h) */
+    struct prep_gap *gap;
 };
 
 struct step_ops;
@@ -121,6 +124,12 @@ struct prep {
     double channel_mean[FRAME_MAX_CHANNELS], channel_sd[FRAME_MAX_CHANNELS];
 };
 
+/* gaps_bytes.c: how many columns have gaps (gaps.h); and the gaps as bytes, which are checked when
+ * they are loaded, after all that they refer to. */
+int prep_gaps(const struct prep *p);
+int prep_gaps_save(const struct prep *p, struct buf *out, struct err *err);
+int prep_gaps_load(struct prep *p, struct view *in, struct err *err);
+
 struct step_view;
 /* Which rows a view's supervised steps take their values from; NULL = all that the preparation was
  * fitted on. */
@@ -172,6 +181,9 @@ void prep_sorter_fini(struct prep_sorter *s);
  * n_bins and the median. */
 void prep_cuts_fit(struct prep_col *col, const double *sample, int64_t n, struct prep_sorter *s);
 
+/* prep_drop.c: leaves out steps that make no input, and columns that nothing is made of. */
+void prep_drop_unused(struct prep *p);
+
 /* prep_levels.c: mean and spread of 0/1 column i of the input. */
 void prep_hot_set(struct prep_col *col, int i, int64_t ones, int64_t n);
 /* A column of levels, or one of whole numbers that becomes levels: sets the levels and what follows
@@ -206,7 +218,8 @@ void prep_layout(struct prep *p);
  * unknown = -1). */
 void prep_view_numbers(const struct prep_view *v, int input, int64_t from, int64_t n, double *out);
 void prep_view_levels(const struct prep_view *v, int input, int64_t from, int64_t n, int32_t *out);
-/* Rows of one column as they are in the frame: numbers, or codes of its levels (missing = -1). */
+/* Rows of one column: numbers, with its gaps closed, or codes of its levels as they are in the frame
+ * (missing = -1). */
 void prep_source_numbers(const struct prep_view *v, int source, int64_t from, int64_t n,
                          double *out);
 void prep_source_codes(const struct prep_view *v, int source, int64_t from, int64_t n,

@@ -18,6 +18,8 @@ enum {
     /* The columns and the steps come before the inputs, which refer to them. Written only where
      * there is something that the other two cannot say. */
     PREP_FORMAT_STEPS = 3,
+    /* the same, and then the gaps of columns; written only where a column has some */
+    PREP_FORMAT_GAPS = 4,
     PREP_MAX_WORD = 40,
     PREP_MAX_COLS = 1 << 20,
     PREP_MAX_TEXT = 1 << 20,
@@ -81,7 +83,7 @@ static int save_images(const struct prep *p, struct buf *out, struct err *err)
 /* Whether every input is a column as it is, with the bins that the older formats imply. */
 static bool is_plain(const struct prep *p)
 {
-    if (p->n_steps > 0 || p->n_sources != p->n_cols)
+    if (p->n_steps > 0 || p->n_sources != p->n_cols || prep_gaps(p) > 0)
         return false;
     for (int i = 0; i < p->n_cols; i++) {
         const struct prep_col *c = &p->cols[i];
@@ -142,7 +144,11 @@ static int save_derived(const struct prep_col *c, struct buf *out, struct err *e
 int prep_save(const struct prep *p, struct buf *out, struct err *err)
 {
     bool has_images = p->image.height > 0, has_steps = !is_plain(p);
-    int format = has_steps ? PREP_FORMAT_STEPS : has_images ? PREP_FORMAT_IMAGES : PREP_FORMAT;
+    bool has_gaps = prep_gaps(p) > 0;
+    int format = has_gaps     ? PREP_FORMAT_GAPS
+                 : has_steps  ? PREP_FORMAT_STEPS
+                 : has_images ? PREP_FORMAT_IMAGES
+                              : PREP_FORMAT;
 
     if (buf_put_u32(out, (uint32_t)format, err) < 0 ||
         (has_steps && buf_put_u8(out, has_images, err) < 0) ||
@@ -161,7 +167,7 @@ int prep_save(const struct prep *p, struct buf *out, struct err *err)
         if (has_steps && save_derived(c, out, err) < 0)
             return -1;
     }
-    return 0;
+    return has_gaps ? prep_gaps_save(p, out, err) : 0;
 }
 
 /* ---- loading ---- */
@@ -426,8 +432,8 @@ static void plain_sources(struct prep *p)
     for (int i = 0; i < p->n_cols; i++) {
         p->cols[i].source = i;
         p->cols[i].step = -1;
-        p->sources[i] =
-            (struct prep_source){ mem_strdup(p->cols[i].name), p->cols[i].type, FRAME_PLAIN, i };
+        p->sources[i] = (struct prep_source){ mem_strdup(p->cols[i].name), p->cols[i].type,
+                                              FRAME_PLAIN, i, NULL };
     }
 }
 
@@ -466,12 +472,12 @@ struct prep *prep_load(struct view *in, struct err *err)
 
     if (view_u32(in, &format, err) < 0)
         return NULL;
-    if (format < PREP_FORMAT || format > PREP_FORMAT_STEPS) {
+    if (format < PREP_FORMAT || format > PREP_FORMAT_GAPS) {
         err_set(err, ERR_VERSION, "preparation of format %u; this program reads formats %d to %d",
-                format, PREP_FORMAT, PREP_FORMAT_STEPS);
+                format, PREP_FORMAT, PREP_FORMAT_GAPS);
         return NULL;
     }
-    bool has_steps = format == PREP_FORMAT_STEPS;
+    bool has_steps = format >= PREP_FORMAT_STEPS;
     if (has_steps && view_u8(in, &has_images, err) < 0)
         return NULL;
     if (has_images > 1) {
@@ -480,7 +486,8 @@ struct prep *prep_load(struct view *in, struct err *err)
     }
     struct prep *p = mem_zalloc(sizeof(*p));
     if (((has_images || format == PREP_FORMAT_IMAGES) && load_images(p, in, err) < 0) ||
-        (has_steps && load_steps(p, in, err) < 0) || load_inputs(p, has_steps, in, err) < 0) {
+        (has_steps && load_steps(p, in, err) < 0) || load_inputs(p, has_steps, in, err) < 0 ||
+        (format == PREP_FORMAT_GAPS && prep_gaps_load(p, in, err) < 0)) {
         prep_free(p);
         return NULL;
     }

@@ -207,8 +207,8 @@ void prep_view_free(struct prep_view *v)
 
 /* ---- rows of columns ---- */
 
-void prep_source_numbers(const struct prep_view *v, int source, int64_t from, int64_t n,
-                         double *out)
+static void numbers_as_they_are(const struct prep_view *v, int source, int64_t from, int64_t n,
+                                double *out)
 {
     if (v->mixed) {
         const int32_t *row = v->mixed + source * v->n_mixed + from;
@@ -220,6 +220,22 @@ void prep_source_numbers(const struct prep_view *v, int source, int64_t from, in
         memcpy(out, v->shuffled_numbers + from, (size_t)n * sizeof(*out));
     else
         frame_numbers(v->frame, v->col[source], from, n, out);
+}
+
+/* gap_reader */
+static void read_other(const void *arg, int source, int64_t from, int64_t n, double *out)
+{
+    const struct prep_view *v = arg;
+
+    numbers_as_they_are(v, source, from, n, out);
+    gap_blank(v->prep->sources[source].gap, out, n);
+}
+
+void prep_source_numbers(const struct prep_view *v, int source, int64_t from, int64_t n,
+                         double *out)
+{
+    numbers_as_they_are(v, source, from, n, out);
+    gap_close(v->prep->sources[source].gap, read_other, v, from, n, out);
 }
 
 void prep_source_codes(const struct prep_view *v, int source, int64_t from, int64_t n, int32_t *out)

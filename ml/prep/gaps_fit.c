@@ -1,0 +1,492 @@
+/* gaps_fit.c - which columns have gaps that can be told (gaps.h).
+ *
+ * A blank: the least number of a column of quantities, 0 or -1, -9, -99 ... where nothing else is
+ * below 0, far from all others. Zeros that are many are no blanks, because models tell them apart
+ * without help, and they may be true. Numbers at the upper end are none either: 99999 is often all
+ * that is above a limit.
+ *
+ * What tells a missing number: of the columns that rank the rows as this one does, those whose bins
+ * of equal counts leave at most a tenth of its variance. Called by prep_fit.c. */
+#include "base/mem.h"
+#include "ml/math/sort.h"
+#include "ml/prep/gaps.h"
+#include "ml/prep/prep.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_COLUMNS = 256,
+    MOST_FILLED = 64,
+    LEAST_DISTINCT = 50,
+    LEAST_BLANKS = 2,
+    SAMPLE_ROWS = 4000,
+    LEAST_ROWS = 200,
+    ROWS_A_POINT = 20,
+    LEAST_POINTS = 8,
+    MOST_TRIED = 8,
+    MOST_MISSING_LOOKED = 500
+};
+/* shares of the rows: of zeros that may be blanks, and of gaps that are filled where that a number
+ * is missing says nothing about the target, by so many standard errors, or whatever it says */
+static const double MOST_ZEROS = 0.05, FEW_GAPS = 0.05, MOST_GAPS = 0.5;
+/* from a blank to the next number, in ranges of the middle nine tenths of the others */
+static const double MOST_ERRORS = 4;
+static const double LEAST_DISTANCE = 0.25;
+static const double LEAST_RANK_CORRELATION = 0.9, LEAST_SHARE_TOLD = 0.9;
+
+/* A column of numbers. */
+struct told {
+    int col;
+    double blank;
+    /* of the rows that may be looked at */
+    int64_t n_missing;
+    /* that a number is missing says something about the target */
+    bool is_telling;
+    /* [n] of the sample: values, and ranks less their mean (0 where the value is missing) */
+    double *x;
+    float *rank;
+};
+
+struct search {
+    const struct prep_spec *spec;
+    const int64_t *rows;
+    int64_t n_rows;
+    double *values; /* [n_rows] */
+    uint32_t *keys; /* [n_rows] */
+    int n_told;
+    struct told told[MOST_COLUMNS];
+    /* the sample */
+    int64_t n;
+    int64_t *picked;
+    uint64_t *sort_key;   /* [n] */
+    uint32_t *sort_row;   /* [n] */
+    double *left, *right; /* [n] */
+};
+
+static bool is_looked_at(const struct prep_spec *spec, int col)
+{
+    const struct frame_col *c = &spec->frame->cols[col];
+
+    for (const char *const *s = spec->skip; s && *s; s++) {
+        if (strcmp(*s, c->name) == 0)
+            return false;
+    }
+    return c->type == FRAME_NUMERIC && c->kind == FRAME_PLAIN && c->distinct >= LEAST_DISTINCT;
+}
+
+/* ---- blanks ---- */
+
+/* 0, -1, -9, -99, -999 ... */
+static bool may_stand_for_nothing(double x)
+{
+    if (x == 0 || x == -1)
+        return true;
+    double nines = 9;
+    for (int digits = 1; digits < 10 && x != -nines; digits++)
+        nines = nines * 10 + 9;
+    return x == -nines;
+}
+
+/* Nothing else is missing, and the user has not said what is. */
+static bool may_have_blank(const struct frame_col *c)
+{
+    return c->missing == 0 && may_stand_for_nothing(c->min) && !strstr(c->note, "\"missing_only\"");
+}
+
+static double quantile_of(struct search *s, int64_t n, double q)
+{
+    for (int64_t i = 0; i < n; i++)
+        s->keys[i] = ml_key_f32((float)s->values[i]);
+    return ml_quantile(s->keys, n, q);
+}
+
+/* The blank of the column, whose values of all rows are in s->values (and are lost); *n_blank: how
+ * many there are. */
+static double blank_of(struct search *s, const struct frame_col *c, int64_t *n_blank)
+{
+    double blank = c->min, next = INFINITY;
+    int64_t n = 0;
+
+    *n_blank = 0;
+    if (!may_have_blank(c))
+        return NAN;
+    for (int64_t i = 0; i < s->n_rows; i++) {
+        double x = s->values[i];
+        if (!(fabs(x) <= FLT_MAX))
+            return NAN;
+        *n_blank += x == blank;
+        next = x > blank && x < next ? x : next;
+        if (x != blank)
+            s->values[n++] = x;
+    }
+    bool is_rare = (double)*n_blank <= MOST_ZEROS * (double)s->n_rows;
+    if (*n_blank < LEAST_BLANKS || n < LEAST_ROWS || next < 0 || (blank == 0 && !is_rare))
+        return NAN;
+    double range = quantile_of(s, n, 0.95) - quantile_of(s, n, 0.05);
+    return next - blank >= LEAST_DISTANCE * range && range > 0 ? blank : (double)NAN;
+}
+
+/* Where the number is there, and where it is missing: rows, and a sum over them and of squares. */
+struct halves {
+    double n[2], sum[2], squares[2];
+};
+
+/* How far the two means are from each other, in standard errors. */
+static double errors_apart(const struct halves *h)
+{
+    double all = h->n[0] + h->n[1], mean = (h->sum[0] + h->sum[1]) / all;
+    double spread = (h->squares[0] + h->squares[1]) / all - mean * mean;
+    double error = sqrt(spread * (1 / h->n[0] + 1 / h->n[1]));
+
+    return error > 0 ? fabs(h->sum[1] / h->n[1] - h->sum[0] / h->n[0]) / error : 0;
+}
+
+/* Whether a number is missing (in s->values) says something about the target, or about one of its
+ * classes. */
+static bool is_telling(const struct search *s, const struct told *t)
+{
+    const struct prep_target *target = s->spec->target;
+    int n_sums = target ? MAX(target->n_classes, 1) : 0;
+    double(*sum)[2] = mem_array((size_t)n_sums + 1, sizeof(*sum));
+    struct halves h = { 0 };
+    bool is = false;
+
+    for (int64_t i = 0; i < s->n_rows && target; i++) {
+        bool is_missing = isnan(s->values[i]) || s->values[i] == t->blank;
+        double y = target->y[s->rows[i]];
+        h.n[is_missing]++;
+        h.squares[is_missing] += y * y;
+        sum[target->n_classes > 0 ? (int)y : 0][is_missing] += target->n_classes > 0 ? 1 : y;
+    }
+    for (int c = 0; c < n_sums && h.n[0] > 0 && h.n[1] > 0; c++) {
+        memcpy(h.sum, sum[c], sizeof h.sum);
+        if (target->n_classes > 0)
+            memcpy(h.squares, sum[c], sizeof h.squares);
+        is = is || errors_apart(&h) > MOST_ERRORS;
+    }
+    mem_free(sum);
+    return is;
+}
+
+static void look_at(struct search *s, int col)
+{
+    const struct frame_col *c = &s->spec->frame->cols[col];
+    struct told *t = &s->told[s->n_told++];
+
+    *t = (struct told){ .col = col, .blank = (double)NAN };
+    if (c->missing == 0 && !may_have_blank(c))
+        return;
+    frame_numbers_at(s->spec->frame, col, s->rows, s->n_rows, s->values);
+    for (int64_t i = 0; i < s->n_rows; i++)
+        t->n_missing += isnan(s->values[i]) != 0;
+    if (t->n_missing == 0) {
+        int64_t n_blank = 0;
+        t->blank = blank_of(s, c, &n_blank);
+        t->n_missing = isnan(t->blank) ? 0 : n_blank;
+        if (t->n_missing > 0)
+            frame_numbers_at(s->spec->frame, col, s->rows, s->n_rows, s->values);
+    }
+    if ((double)t->n_missing > FEW_GAPS * (double)s->n_rows)
+        t->is_telling = is_telling(s, t);
+}
+
+/* ---- what tells a column ---- */
+
+static bool is_worth_filling(const struct search *s, const struct told *t)
+{
+    double most = t->is_telling ? FEW_GAPS : MOST_GAPS;
+
+    return t->n_missing > 0 && (double)t->n_missing <= most * (double)s->n_rows;
+}
+
+static void told_read(const struct search *s, const struct told *t, const int64_t *rows, int64_t n,
+                      double *out)
+{
+    const struct prep_gap g = { .blank = t->blank };
+
+    frame_numbers_at(s->spec->frame, t->col, rows, n, out);
+    gap_blank(&g, out, n);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = fabs(out[i]) <= FLT_MAX ? out[i] : (double)NAN;
+}
+
+static int told_rank(struct search *s, struct told *t, struct err *err)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        t->rank[i] = 0;
+        if (isnan(t->x[i]))
+            continue;
+        s->sort_key[n] = ml_key_f64(t->x[i]);
+        s->sort_row[n++] = (uint32_t)i;
+    }
+    if (ml_sort_u64(s->sort_key, s->sort_row, (size_t)n, err) < 0)
+        return -1;
+    for (int64_t i = 0, end; i < n; i = end) {
+        for (end = i; end < n && s->sort_key[end] == s->sort_key[i];)
+            end++;
+        for (int64_t k = i; k < end; k++)
+            t->rank[s->sort_row[k]] = (float)((double)(i + end - n) / 2 / (double)n);
+    }
+    return 0;
+}
+
+static double rank_correlation(const struct search *s, const struct told *a, const struct told *b)
+{
+    double ab = 0, aa = 0, bb = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        double x = a->rank[i], y = b->rank[i];
+        if (isnan(a->x[i]) || isnan(b->x[i]))
+            continue;
+        ab += x * y;
+        aa += x * x;
+        bb += y * y;
+    }
+    return aa > 0 && bb > 0 ? fabs(ab) / sqrt(aa * bb) : 0;
+}
+
+/* Points of bins of equal counts in the order of y; returns the share of the variance of x that
+ * they tell. Values of y that are equal share a bin. */
+static double points_of(const double *y, const double *x, int64_t n, struct gap_from *out)
+{
+    int64_t most = MIN(MAX(n / ROWS_A_POINT, (int64_t)LEAST_POINTS), (int64_t)GAP_MAX_POINTS);
+    double sum = 0, squares = 0, told = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+    }
+    for (int64_t from = 0, to; from < n && out->n < most; from = to) {
+        double at = 0, value = 0;
+        to = MAX((out->n + 1) * n / most, from + 1);
+        while (to < n && y[to] == y[to - 1])
+            to++;
+        for (int64_t i = from; i < to; i++) {
+            at += y[i];
+            value += x[i];
+        }
+        double rows = (double)(to - from);
+        out->at[out->n] = at / rows;
+        out->value[out->n++] = value / rows;
+        told += value * value / rows;
+    }
+    double all = squares - sum * sum / (double)n;
+    return all > 0 ? (told - sum * sum / (double)n) / all : 0;
+}
+
+static void from_free(struct gap_from *f)
+{
+    mem_free(f->at);
+    mem_free(f->value);
+    *f = (struct gap_from){ 0 };
+}
+
+/* How much of t the column `by` tells, and its points; 0 = too little. */
+static double from_fit(struct search *s, const struct told *t, const struct told *by,
+                       struct gap_from *out)
+{
+    int64_t n = 0;
+    double told = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        if (isnan(t->x[i]) || isnan(by->x[i]))
+            continue;
+        s->sort_key[n] = ml_key_f64(by->x[i]);
+        s->sort_row[n++] = (uint32_t)i;
+    }
+    if (n < LEAST_ROWS || ml_sort_u64(s->sort_key, s->sort_row, (size_t)n, NULL) < 0)
+        return 0;
+    for (int64_t i = 0; i < n; i++) {
+        s->left[i] = by->x[s->sort_row[i]];
+        s->right[i] = t->x[s->sort_row[i]];
+    }
+    *out = (struct gap_from){ .source = by->col,
+                              .at = mem_array(GAP_MAX_POINTS, sizeof *out->at),
+                              .value = mem_array(GAP_MAX_POINTS, sizeof *out->value) };
+    told = points_of(s->left, s->right, n, out);
+    for (int i = 1; i < out->n; i++) {
+        if (!(out->at[i] > out->at[i - 1]))
+            told = 0;
+    }
+    if (!(told >= LEAST_SHARE_TOLD)) {
+        from_free(out);
+        return 0;
+    }
+    return told;
+}
+
+/* The columns that rank the rows most nearly as t does, at most MOST_TRIED; returns their number. */
+static int nearest(const struct search *s, const struct told *t, int best[MOST_TRIED])
+{
+    double score[MOST_TRIED];
+    int n = 0;
+
+    for (int k = 0; k < s->n_told; k++) {
+        double r = &s->told[k] == t ? 0 : rank_correlation(s, t, &s->told[k]);
+        int at = n;
+        if (!(r >= LEAST_RANK_CORRELATION) || (n == MOST_TRIED && r <= score[n - 1]))
+            continue;
+        for (at = MIN(n, MOST_TRIED - 1); at > 0 && score[at - 1] < r; at--) {
+            score[at] = score[at - 1];
+            best[at] = best[at - 1];
+        }
+        score[at] = r;
+        best[at] = k;
+        n = MIN(n + 1, MOST_TRIED);
+    }
+    return n;
+}
+
+/* Marks the missing rows of which `by` has a value; returns whether there was one that was not
+ * marked. */
+static bool covers_more(const struct search *s, const struct told *by, const int64_t *rows, int n,
+                        bool *is_covered)
+{
+    double y[MOST_MISSING_LOOKED];
+    bool is_more = false;
+
+    told_read(s, by, rows, n, y);
+    for (int i = 0; i < n; i++) {
+        is_more |= !isnan(y[i]) && !is_covered[i];
+        is_covered[i] |= !isnan(y[i]);
+    }
+    return is_more;
+}
+
+/* The first rows in which t has no value. */
+static int missing_rows(struct search *s, const struct told *t, int64_t rows[MOST_MISSING_LOOKED])
+{
+    int n = 0;
+
+    told_read(s, t, s->rows, s->n_rows, s->values);
+    for (int64_t i = 0; i < s->n_rows && n < MOST_MISSING_LOOKED; i++) {
+        if (isnan(s->values[i]))
+            rows[n++] = s->rows[i];
+    }
+    return n;
+}
+
+static void fill_fit(struct search *s, const struct told *t, struct prep_gap *g)
+{
+    struct gap_from from[MOST_TRIED] = { 0 };
+    bool is_covered[MOST_MISSING_LOOKED] = { false };
+    int64_t rows[MOST_MISSING_LOOKED];
+    double told[MOST_TRIED];
+    int best[MOST_TRIED], n = nearest(s, t, best), n_rows = n > 0 ? missing_rows(s, t, rows) : 0;
+
+    for (int k = 0; k < n; k++)
+        told[k] = from_fit(s, t, &s->told[best[k]], &from[k]);
+    for (int turn = 0; turn < n; turn++) {
+        int top = 0;
+        for (int k = 1; k < n; k++)
+            top = told[k] > told[top] ? k : top;
+        if (told[top] > 0 && g->n_from < GAP_FROM &&
+            covers_more(s, &s->told[best[top]], rows, n_rows, is_covered)) {
+            g->from[g->n_from++] = from[top];
+            from[top] = (struct gap_from){ 0 };
+        }
+        told[top] = -1;
+    }
+    for (int k = 0; k < n; k++)
+        from_free(&from[k]);
+}
+
+/* ---- all columns ---- */
+
+static int sample_make(struct search *s, struct err *err)
+{
+    s->n = MIN(s->n_rows, (int64_t)SAMPLE_ROWS);
+    s->picked = mem_array((size_t)s->n, sizeof *s->picked);
+    s->sort_key = mem_array((size_t)s->n, sizeof *s->sort_key);
+    s->sort_row = mem_array((size_t)s->n, sizeof *s->sort_row);
+    s->left = mem_array((size_t)s->n, sizeof *s->left);
+    s->right = mem_array((size_t)s->n, sizeof *s->right);
+    for (int64_t i = 0; i < s->n; i++)
+        s->picked[i] = s->rows[i * s->n_rows / s->n];
+    for (int k = 0; k < s->n_told; k++) {
+        struct told *t = &s->told[k];
+        t->x = mem_array((size_t)s->n, sizeof *t->x);
+        t->rank = mem_array((size_t)s->n, sizeof *t->rank);
+        told_read(s, t, s->picked, s->n, t->x);
+        if (told_rank(s, t, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void search_free(struct search *s)
+{
+    for (int k = 0; k < s->n_told; k++) {
+        mem_free(s->told[k].x);
+        mem_free(s->told[k].rank);
+    }
+    mem_free(s->picked);
+    mem_free(s->sort_key);
+    mem_free(s->sort_row);
+    mem_free(s->left);
+    mem_free(s->right);
+    mem_try_free(s->values);
+    mem_try_free(s->keys);
+    mem_free(s);
+}
+
+static struct prep_gap *gap_of(struct gaps *g, const struct told *t)
+{
+    if (!g->of[t->col]) {
+        g->of[t->col] = mem_zalloc(sizeof **g->of);
+        g->of[t->col]->blank = t->blank;
+    }
+    return g->of[t->col];
+}
+
+/* Fills what is worth it, at most MOST_FILLED columns. */
+static int fill_all(struct search *s, struct gaps *out, struct err *err)
+{
+    if (sample_make(s, err) < 0)
+        return -1;
+    for (int k = 0, left = MOST_FILLED; k < s->n_told && left > 0; k++) {
+        struct told *t = &s->told[k];
+        if (!is_worth_filling(s, t))
+            continue;
+        struct prep_gap *g = gap_of(out, t);
+        fill_fit(s, t, g);
+        left--;
+        if (g->n_from == 0 && isnan(g->blank)) {
+            gap_free(g);
+            out->of[t->col] = NULL;
+        }
+    }
+    return 0;
+}
+
+int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, struct gaps *out,
+             struct err *err)
+{
+    const struct frame *f = spec->frame;
+    struct search *s = mem_zalloc(sizeof *s);
+    int rc = 0, n_worth = 0;
+
+    *s = (struct search){ .spec = spec, .rows = rows, .n_rows = n };
+    *out = (struct gaps){ f->n_cols, mem_array((size_t)f->n_cols + 1, sizeof(struct prep_gap *)) };
+    s->values = mem_try_alloc((size_t)n * sizeof *s->values);
+    s->keys = mem_try_alloc((size_t)n * sizeof *s->keys);
+    if (!s->values || !s->keys)
+        rc = err_set(err, ERR_NOMEM, "no memory to look for gaps in %lld rows", (long long)n);
+    for (int c = 0; c < f->n_cols && s->n_told < MOST_COLUMNS && rc == 0 && n >= LEAST_ROWS; c++) {
+        if (f->image.height == 0 && is_looked_at(spec, c))
+            look_at(s, c);
+    }
+    for (int k = 0; k < s->n_told; k++) {
+        if (!isnan(s->told[k].blank))
+            gap_of(out, &s->told[k]);
+        n_worth += is_worth_filling(s, &s->told[k]);
+    }
+    if (spec->choice.of[PREP_OF_MISSING] == MISSING_AUTO && n_worth > 0 && s->n_told > 1)
+        rc = fill_all(s, out, err);
+    search_free(s);
+    return rc;
+}

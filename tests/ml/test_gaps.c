@@ -1,0 +1,257 @@
+/* test_gaps.c - numbers that stand for a missing one are read as missing and no others are; missing
+ * numbers become what another column tells, where it tells nearly all; bytes come back. */
+#include "tests/ml/csv_rig.h"
+#include "tests/ml/prep_rig.h"
+
+#include "base/base.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "ml/prep/prep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROWS = 2000, LINE = 80 };
+
+/* A table of three columns: height; weight, which is about ten times the height; and noise. A row in
+ * `every` has `gap` as its height; every second one of these has none as its weight where
+ * weight_too. */
+struct wanted {
+    const char *gap;
+    int every;
+    bool weight_too;
+    /* the lowest height */
+    double from;
+};
+
+static struct frame *table(const struct wanted *w)
+{
+    char *text = mem_alloc((size_t)(ROWS + 1) * LINE);
+    size_t n = (size_t)sprintf(text, "height,weight,noise\n");
+    char hash[SHA256_HEX];
+    struct rng rng;
+
+    rng_init(&rng, 5, 0);
+    for (int i = 0; i < ROWS; i++) {
+        double height = w->from + 4 * rng_unit(&rng);
+        double weight = 10 * height + 0.2 * rng_normal(&rng), noise = rng_normal(&rng);
+        if (i % w->every == 1 && w->weight_too && i / w->every % 2 == 0)
+            n += (size_t)sprintf(text + n, "%s,,%.6f\n", w->gap, noise);
+        else if (i % w->every == 1)
+            n += (size_t)sprintf(text + n, "%s,%.6f,%.6f\n", w->gap, weight, noise);
+        else
+            n += (size_t)sprintf(text + n, "%.6f,%.6f,%.6f\n", height, weight, noise);
+    }
+    struct frame *f = csv_frame_n(text, n, 0, NULL, hash);
+    mem_free(text);
+    return f;
+}
+
+static struct prep *fitted(const struct frame *f, int missing)
+{
+    struct prep_spec spec = { .frame = f };
+    struct err err = { 0 };
+
+    spec.choice.of[PREP_OF_MISSING] = missing;
+    struct prep *p = prep_fit(&spec, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+/* The standardised height and its indicator (where there is one) in each row of a table. */
+static void heights(const struct prep *p, const char *csv, int n, float *z, float *indicator)
+{
+    struct frame *f = csv_frame(csv, NULL);
+    struct err err = { 0 };
+    struct prep_view *v = prep_view_new(p, f, &err);
+    struct prep_dense d;
+    int at = 0;
+
+    if (!v)
+        fail_msg("%s", err.text);
+    assert_int_equal(prep_dense_make(v, 0, n, &d, NULL), 0);
+    assert_string_equal(prep_input_name(p, 0), "height");
+    bool has_indicator = prep_dense_of(p, 0, &at) == 2;
+    for (int i = 0; i < n; i++) {
+        z[i] = d.x[i * d.stride + at];
+        indicator[i] = has_indicator ? d.x[i * d.stride + at + 1] : 0;
+    }
+    prep_dense_fini(&d);
+    prep_view_free(v);
+    frame_close(f);
+}
+
+static const char *const ask = "height,weight,noise\n0,50,0\n5,50,0\n-999,70,0\n7,70,0\n,60,0\n"
+                               "6,60,0\n,,0\n0,,0\n6,45,0\n";
+enum { ASKED = 9 };
+
+static void a_rare_zero_far_from_all_others_is_what_another_column_tells(void **state)
+{
+    struct frame *f = table(&(struct wanted){ "0", 200, false, 4 });
+    struct prep *p = fitted(f, MISSING_AUTO);
+    float z[ASKED], indicator[ASKED];
+
+    (void)state;
+    heights(p, ask, ASKED, z, indicator);
+    assert_true(fabsf(z[0] - z[1]) < 0.1F && fabsf(z[4] - z[5]) < 0.1F);
+    /* nothing tells it: the median, which is near 6 */
+    assert_true(fabsf(z[6] - z[5]) < 0.2F && z[7] == z[6]);
+    /* another number is no blank, and a height that is there stays */
+    assert_true(z[2] < z[1] - 100 && z[8] == z[5]);
+    prep_bytes_check(p, 1);
+    prep_free(p);
+    frame_close(f);
+}
+
+static void a_number_below_zero_may_be_missing_in_many_rows(void **state)
+{
+    struct frame *f = table(&(struct wanted){ "-999", 3, false, 4 });
+    struct prep *p = fitted(f, MISSING_AUTO);
+    float z[ASKED], indicator[ASKED];
+
+    (void)state;
+    heights(p, ask, ASKED, z, indicator);
+    assert_true(fabsf(z[2] - z[3]) < 0.1F && fabsf(z[4] - z[5]) < 0.1F);
+    assert_true(z[0] < z[1] - 2);
+    prep_bytes_check(p, 1);
+    prep_free(p);
+    frame_close(f);
+}
+
+/* That a number is missing may say something about the target: then models see that it is. */
+static void many_gaps_that_say_something_are_not_filled(void **state)
+{
+    struct frame *f = table(&(struct wanted){ "-999", 3, false, 4 });
+    double y[ROWS];
+    uint8_t part[ROWS];
+    float z[ASKED], indicator[ASKED];
+    struct err err = { 0 };
+
+    (void)state;
+    for (int classes = 0; classes <= 3; classes += 3) {
+        for (int i = 0; i < ROWS; i++) {
+            y[i] = i % 3 == 1 && i % 5 < 2 ? 2 : i % 2;
+            part[i] = (uint8_t)(i % PREP_PARTS);
+        }
+        const struct prep_target t = { .y = y, .part = part, .n_classes = classes };
+        const struct prep_spec spec = { .frame = f, .target = &t };
+        struct prep *p = prep_fit(&spec, &err);
+        if (!p)
+            fail_msg("%s", err.text);
+        heights(p, ask, ASKED, z, indicator);
+        /* the median and an indicator */
+        assert_true(z[2] == z[4] && z[2] == z[6] && fabsf(z[2] - z[5]) < 0.2F);
+        assert_true(indicator[2] > indicator[3] && indicator[2] == indicator[4]);
+        prep_free(p);
+    }
+    frame_close(f);
+}
+
+static void other_zeros_are_numbers(void **state)
+{
+    static const struct wanted tables[] = {
+        { "0", 4, false, 4 },     /* many */
+        { "0", 200, false, 0.5 }, /* near others */
+        { "0", 1999, false, 4 },  /* one */
+        { "-7", 200, false, 4 },  /* a number like any other */
+        { "-9", 200, false, -4 }, /* others are below 0 too */
+    };
+    float z[ASKED], indicator[ASKED];
+    char text[LINE];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        struct frame *f = table(&tables[i]);
+        struct prep *p = fitted(f, MISSING_AUTO);
+        snprintf(text, sizeof text, "height,weight,noise\n%s,50,0\n5,50,0\n", tables[i].gap);
+        heights(p, text, 2, z, indicator);
+        assert_true(z[0] < z[1] - 1);
+        prep_free(p);
+        frame_close(f);
+    }
+}
+
+/* `missing` of the spec says what is missing, and nothing else is. */
+static void what_the_user_declares_is_all_that_is_missing(void **state)
+{
+    static const char *const none[] = { NULL };
+    static const struct csv_override columns[] = {
+        { .name = "height", .missing = none, .has_no_type = true }
+    };
+    const struct csv_opts opts = { .overrides = columns, .n_overrides = 1 };
+    char *text = mem_alloc((size_t)ROWS * LINE);
+    size_t n = (size_t)sprintf(text, "height,weight\n");
+    char hash[SHA256_HEX];
+    float z[2], indicator[2];
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        n += (size_t)sprintf(text + n, "%d,%d\n", i % 100 == 0 ? 0 : 100 + i % 97, 3 * (i % 97));
+    for (int declared = 0; declared < 2; declared++) {
+        struct frame *f = csv_frame_n(text, n, 0, declared ? &opts : NULL, hash);
+        struct prep *p = fitted(f, MISSING_AUTO);
+        heights(p, "height,weight\n0,150\n150,150\n", 2, z, indicator);
+        assert_true(declared ? z[0] < z[1] - 1 : fabsf(z[0] - z[1]) < 0.2F);
+        prep_free(p);
+        frame_close(f);
+    }
+    mem_free(text);
+}
+
+static void empty_cells_are_told_by_another_column_that_has_them(void **state)
+{
+    struct frame *f = table(&(struct wanted){ "", 50, true, 4 });
+    struct prep *p = fitted(f, MISSING_AUTO), *plain = fitted(f, MISSING_MEDIAN);
+    float z[ASKED], indicator[ASKED];
+
+    (void)state;
+    heights(p, ask, ASKED, z, indicator);
+    assert_true(fabsf(z[4] - z[5]) < 0.1F);
+    /* rows without a weight have the median and the indicator still */
+    assert_true(indicator[6] > indicator[4] && indicator[4] == indicator[5]);
+    prep_bytes_check(p, 1);
+    /* a configuration that wants the median gets it */
+    heights(plain, "height,weight,noise\n,45,0\n,75,0\n", 2, z, indicator);
+    assert_true(z[0] == z[1]);
+    prep_free(plain);
+    prep_free(p);
+    frame_close(f);
+}
+
+/* The gaps come from the rows that may be seen. */
+static void other_rows_are_not_looked_at(void **state)
+{
+    struct frame *f = table(&(struct wanted){ "0", 200, false, 4 });
+    uint8_t *use = mem_alloc(ROWS);
+    float z[ASKED], indicator[ASKED];
+    struct err err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < ROWS; i++)
+        use[i] = i % 200 != 1;
+    const struct prep_spec spec = { .frame = f, .use = use };
+    struct prep *p = prep_fit(&spec, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    heights(p, ask, ASKED, z, indicator);
+    assert_true(z[0] < z[1] - 2);
+    prep_free(p);
+    mem_free(use);
+    frame_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_rare_zero_far_from_all_others_is_what_another_column_tells),
+        cmocka_unit_test(a_number_below_zero_may_be_missing_in_many_rows),
+        cmocka_unit_test(many_gaps_that_say_something_are_not_filled),
+        cmocka_unit_test(other_zeros_are_numbers),
+        cmocka_unit_test(what_the_user_declares_is_all_that_is_missing),
+        cmocka_unit_test(empty_cells_are_told_by_another_column_that_has_them),
+        cmocka_unit_test(other_rows_are_not_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
