@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 void gap_free(struct prep_gap *g)
 {
@@ -46,26 +47,29 @@ static double gap_value(const struct gap_from *f, double y)
     return f->value[lo] + part * (f->value[hi] - f->value[lo]);
 }
 
-static void gap_fill(const struct gap_from *from, const double *y, int64_t n, double *x)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (isnan(x[i]) && !isnan(y[i]))
-            x[i] = gap_value(from, y[i]);
-    }
-}
-
 void gap_close(const struct prep_gap *g, gap_reader *read, const void *arg, int64_t from, int64_t n,
                double *x)
 {
-    double y[GAP_BLOCK];
+    double y[GAP_BLOCK], sum[GAP_BLOCK], weight[GAP_BLOCK];
 
     for (int64_t at = 0; g && at < n; at += GAP_BLOCK) {
         int64_t some = MIN(n - at, (int64_t)GAP_BLOCK);
         if (!gap_blank(g, x + at, some))
             continue;
+        memset(sum, 0, sizeof sum);
+        memset(weight, 0, sizeof weight);
         for (int k = 0; k < g->n_from; k++) {
             read(arg, g->from[k].source, from + at, some, y);
-            gap_fill(&g->from[k], y, some, x + at);
+            for (int64_t i = 0; i < some; i++) {
+                if (!isnan(x[at + i]) || isnan(y[i]))
+                    continue;
+                sum[i] += g->from[k].weight * gap_value(&g->from[k], y[i]);
+                weight[i] += g->from[k].weight;
+            }
+        }
+        for (int64_t i = 0; i < some; i++) {
+            if (weight[i] > 0)
+                x[at + i] = sum[i] / weight[i];
         }
     }
 }

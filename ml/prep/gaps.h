@@ -2,7 +2,7 @@
  *
  * Measurements that were never made are often written as 0 or -999 (lengths of 0 among lengths of 4
  * to 10). Such a number is read as missing. Where few rows lack a number, and another column tells
- * nearly all of it, the missing numbers become what that column says, so that no model has to learn
+ * nearly all of it, the missing numbers become what such columns say, so that no model has to learn
  * from a handful of rows what to do without them. Called by prep_fit.c and prep_view.c. */
 #ifndef ML_PREP_GAPS_H
 #define ML_PREP_GAPS_H
@@ -14,12 +14,14 @@
 
 struct prep_spec;
 
-enum { GAP_FROM = 3, GAP_MAX_POINTS = 128 };
+enum { GAP_FROM = 6, GAP_MAX_POINTS = 128 };
 
 /* What another column says of this one: straight lines through n points, and level beyond them. */
 struct gap_from {
     /* a source of the preparation; while it is fitted a column of the frame */
     int source;
+    /* how much it counts, above 0 */
+    double weight;
     int n;
     double *at, *value; /* [n] finite; `at` is strictly ascending */
 };
@@ -28,7 +30,8 @@ struct gap_from {
 struct prep_gap {
     /* the number that stands for a missing one; NaN = none does */
     double blank;
-    /* what tells the missing ones, the best first; the first that has a value counts */
+    /* what tells the missing ones, the best first: they become the weighted mean of what those say
+     * that have a value */
     int n_from;
     struct gap_from from[GAP_FROM];
 };

@@ -15,7 +15,8 @@ int prep_gaps(const struct prep *p)
 
 static int from_save(const struct gap_from *f, struct buf *out, struct err *err)
 {
-    if (buf_put_u32(out, (uint32_t)f->source, err) < 0 || buf_put_u32(out, (uint32_t)f->n, err) < 0)
+    if (buf_put_u32(out, (uint32_t)f->source, err) < 0 || buf_put_f64(out, f->weight, err) < 0 ||
+        buf_put_u32(out, (uint32_t)f->n, err) < 0)
         return -1;
     for (int i = 0; i < f->n; i++) {
         if (buf_put_f64(out, f->at[i], err) < 0 || buf_put_f64(out, f->value[i], err) < 0)
@@ -68,9 +69,11 @@ static int from_load(const struct prep *p, struct gap_from *f, struct view *in, 
 {
     uint32_t source = 0, n = 0;
 
-    if (view_u32(in, &source, err) < 0 || view_u32(in, &n, err) < 0)
+    if (view_u32(in, &source, err) < 0 || view_f64(in, &f->weight, err) < 0 ||
+        view_u32(in, &n, err) < 0)
         return -1;
-    if (!is_number_column(p, source) || n < 1 || n > GAP_MAX_POINTS)
+    if (!is_number_column(p, source) || !(f->weight > 0 && f->weight <= 1e12) || n < 1 ||
+        n > GAP_MAX_POINTS)
         return broken(err);
     f->source = (int)source;
     f->n = (int)n;
