@@ -33,8 +33,9 @@ enum { TEXT_AUTO, TEXT_SCORES, TEXT_TOPICS };
  * the median and the spread of the middle, and drawn in smoothly beyond it. QUANTILE: the logit of the
  * rank. STANDARD: standardised only. */
 enum { SCALE_AUTO, SCALE_ROBUST, SCALE_QUANTILE, SCALE_STANDARD };
-/* Missing numbers in dense rows. AUTO: the median, and an indicator. The others: a value without an
- * indicator: the median, the mean, or the lowest value. */
+/* Missing numbers. AUTO: what other columns tell (gaps.h), else the median in dense rows and an
+ * indicator. The others: in dense rows a value without an indicator: the median, the mean, or the
+ * lowest value. */
 enum { MISSING_AUTO, MISSING_MEDIAN, MISSING_MEAN, MISSING_LOW };
 /* Sums, differences, products and ratios of two columns, and directions of several. AUTO: those that are clearly worth it. OFF:
  * none. MORE: those that may be. */
