@@ -10,11 +10,12 @@
  * the process's, by the trial's number. The more of the results' variance is noise, as the process
  * learns it, the more of its turns it leaves to TPE, all of them from a half upwards: a process
  * that knows little goes where nothing is known, mostly to the corners, while TPE stays where
- * results were good. TPE in turn is told of the noise (tpe_split.h). Where trials fail by chance,
- * as the process tells it (gp_luck.h), both leave failed trials out. The cost of the process grows
- * with the cube of the trials, so at TRIALS_MAX trials it is given up for good and TPE goes on
- * alone. TPE is also alone if a process is impossible: with more than one objective or too many
- * parameters. */
+ * results were good. TPE in turn is told of the noise (tpe_split.h), and where there is
+ * much it hears the process on its candidates: each is a guess, and two guesses err less. Where
+ * trials fail by chance, as the process tells it (gp_luck.h), both leave failed trials out. The cost
+ * of the process grows with the cube of the trials, so at TRIALS_MAX trials it is given up for good
+ * and TPE goes on alone. TPE is also alone if a process is impossible: with more than one objective
+ * or too many parameters. */
 #include "search/samplers/families.h"
 #include "search/samplers/gp/gp.h"
 #include "search/samplers/samplers.h"
@@ -88,6 +89,13 @@ static bool is_turn_of_gp(struct duo *d, int64_t trial)
     return rng_unit(&r) >= 2 * d->noise;
 }
 
+/* Whether TPE hears the process in its turn. A recall must ask as well, because the process takes note
+ * of results when it is asked. */
+static bool is_process_heard(struct duo *d)
+{
+    return d->gp && d->noise >= GP_MUCH_NOISE && gp_is_ready(d->gp);
+}
+
 /* The sampler whose turn this trial is. *branch: the branch to look at, where it is that of
  * d->branches. */
 static struct sampler *whose_turn(struct duo *d, int64_t trial, int *branch)
@@ -120,6 +128,7 @@ static int suggest_one(struct duo *d, int64_t trial, double *point, struct err *
         one->ops->prefer(one, branch);
     tpe_heed_noise(d->tpe, d->noise);
     tpe_heed_partner(d->tpe, d->gp != NULL);
+    tpe_heed_opinion(d->tpe, one == d->tpe && is_process_heard(d) ? gp_means : NULL, d->gp);
     if (d->gp)
         tpe_heed_failures(d->tpe, gp_fails_by_chance(d->gp));
     int rc = one->ops->suggest(one, trial, 1, point, err);
@@ -152,6 +161,8 @@ static int duo_recall(struct sampler *s, int64_t trial, const double *point, str
 
     if (branch >= 0)
         one->ops->prefer(one, branch);
+    if (one == d->tpe)
+        (void)is_process_heard(d);
     if (one->ops->recall(one, trial, point, err) < 0)
         return -1;
     return adopt_others(d, one, trial, point, err);

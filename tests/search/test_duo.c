@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "search/contract/sampler.h"
+#include "search/samplers/gp/gp.h"
 #include "search/samplers/tpe/tpe.h"
 #include "search/searchers.h"
 
@@ -204,12 +205,14 @@ static void a_branch_that_looks_bad_is_not_left_alone(void **state)
 }
 
 /* Where results are nothing but noise, the process leaves its turns to TPE, which takes three tenths for
- * good. */
+ * good and hears the process on its candidates. */
 static void noise_is_left_to_tpe_that_knows_of_it(void **state)
 {
     struct space *s = bowl_space();
     struct sampler *duo = open_one("duo", s, 3), *tpe = open_one("tpe", s, 3);
+    struct sampler *gp = open_one("gp", s, 3), *deaf = open_one("tpe", s, 3);
     double point[D], same[D];
+    int differ = 0;
     struct rng r;
 
     (void)state;
@@ -220,17 +223,67 @@ static void noise_is_left_to_tpe_that_knows_of_it(void **state)
             spaces_point(s, &r, point);
             assert_int_equal(duo->ops->adopt(duo, t, point, NULL), 0);
             assert_int_equal(tpe->ops->adopt(tpe, t, point, NULL), 0);
+            assert_int_equal(deaf->ops->adopt(deaf, t, point, NULL), 0);
         } else {
             tpe_heed_noise(tpe, 1);
+            tpe_heed_noise(deaf, 1);
+            assert_true(gp_is_ready(gp));
+            if (t % EVERY != TPE_TURN)
+                assert_true(gp_noise_share(gp) > 0.5);
+            tpe_heed_opinion(tpe, gp_means, gp);
             assert_int_equal(duo->ops->suggest(duo, t, 1, point, NULL), 1);
             assert_int_equal(tpe->ops->suggest(tpe, t, 1, same, NULL), 1);
             assert_true(space_points_equal(s, point, same));
+            assert_int_equal(deaf->ops->suggest(deaf, t, 1, same, NULL), 1);
+            differ += !space_points_equal(s, point, same);
         }
+        assert_int_equal(gp->ops->adopt(gp, t, point, NULL), 0);
         tell(duo, t, value);
         tell(tpe, t, value);
+        tell(gp, t, value);
+        tell(deaf, t, value);
     }
+    assert_in_range(differ, 10, 20);
+    sampler_close(deaf);
+    sampler_close(gp);
     sampler_close(duo);
     sampler_close(tpe);
+    space_free(s);
+}
+
+/* Noise alone, and half of the trials fail by a coin: now the process takes the failures for chance and now
+ * not, TPE hears it, and a search that was recalled goes on as the one that lived. Fixed seeds: in the last
+ * two it would not if a recall did not ask the process. */
+static void a_noisy_search_goes_on_after_a_recall(void **state)
+{
+    static const uint64_t seeds[] = { 1, 2, 168, 495 };
+    struct space *s = bowl_space();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(seeds); i++) {
+        struct sampler *x = open_one("duo", s, seeds[i]), *y = open_one("duo", s, seeds[i]);
+        double point[D], same[D];
+        struct rng r;
+
+        rng_init(&r, TEST_FIXED_SEED, seeds[i]);
+        for (int t = 1; t <= 80; t++) {
+            assert_int_equal(x->ops->suggest(x, t, 1, point, NULL), 1);
+            if (t <= 70) {
+                assert_int_equal(y->ops->recall(y, t, point, NULL), 0);
+            } else {
+                assert_int_equal(y->ops->suggest(y, t, 1, same, NULL), 1);
+                assert_true(space_points_equal(s, point, same));
+            }
+            bool fails = rng_below(&r, 2) == 0;
+            struct observation o = {
+                t, fails ? OBS_FAILED : OBS_COMPLETED, 1, 1, rng_normal(&r), { 0 }, 1, 0
+            };
+            assert_int_equal(x->ops->observe(x, &o, NULL), 0);
+            assert_int_equal(y->ops->observe(y, &o, NULL), 0);
+        }
+        sampler_close(x);
+        sampler_close(y);
+    }
     space_free(s);
 }
 
@@ -278,6 +331,7 @@ int main(void)
         cmocka_unit_test(several_objectives_are_left_to_tpe),
         cmocka_unit_test(a_branch_that_looks_bad_is_not_left_alone),
         cmocka_unit_test(noise_is_left_to_tpe_that_knows_of_it),
+        cmocka_unit_test(a_noisy_search_goes_on_after_a_recall),
         cmocka_unit_test(failures_by_chance_say_nothing),
     };
 

@@ -42,7 +42,9 @@ enum {
 };
 /* See aim(). */
 enum { WIDE_UNTIL = 130 };
-static const double HARDLY_NOISE = 0.05, ROUGHNESS = 0.17;
+static const double HARDLY_NOISE = 0.05, ROUGHNESS = GP_MUCH_NOISE;
+/* See model_start(). A logarithm: .37 of a side of the cube. */
+static const double LONGEST_IF_NOISY = -1;
 /* Multiplications that a suggestion may spend on the fit: a few milliseconds. */
 static const double FIT_WORK = 4e6;
 
@@ -308,6 +310,21 @@ static bool is_kept(const struct gp_sampler *g, int i)
            g->model.points.share[i] == g->train.shares[at];
 }
 
+/* Where noise is much, results tell little of the length scales, the prior's are several sides of the
+ * cube, and with these the mean is nearly a plane, highest in a corner. Those of numbers are then bound
+ * from above, so that a result speaks for its neighbourhood. */
+static void model_start(struct gp_sampler *g)
+{
+    double theta[GP_MAX_THETA];
+
+    memcpy(theta, g->theta, sizeof theta);
+    for (int k = 0; k < g->code.d && g->noise >= ROUGHNESS; k++) {
+        double *length = &theta[GP_SCALE + k];
+        *length = g->code.is_choice[k] ? *length : MIN(*length, LONGEST_IF_NOISY);
+    }
+    gp_model_clear(&g->model, theta);
+}
+
 /* The known trials stand in the order of their numbers, so that the factor usually only gets a row
  * when a result has come. What depends on values, the targets, is not in the factor. */
 static void model_build(struct gp_sampler *g)
@@ -319,7 +336,7 @@ static void model_build(struct gp_sampler *g)
     while (kept < had && kept < n && is_kept(g, kept))
         kept++;
     if (!g->is_factored)
-        gp_model_clear(&g->model, g->theta);
+        model_start(g);
     gp_model_cut(&g->model, kept);
     gp_pool_cut(&g->pool, kept);
     for (int i = 0; i < n; i++) {
@@ -337,8 +354,8 @@ static void model_build(struct gp_sampler *g)
     g->is_factored = true;
 }
 
-/* Brings the model up to date with the known trials and the newest PENDING_MAX of those in
- * flight. */
+/* Brings the model up to date with the known trials, the newest PENDING_MAX of those in flight, and
+ * theta. */
 static void model_update(struct gp_sampler *g)
 {
     const struct history_list *silent = &g->history.silent;
@@ -349,7 +366,6 @@ static void model_update(struct gp_sampler *g)
         points_shape(g, &g->model.points);
         gp_pool_init(&g->pool, &g->code, CAP);
     }
-    fit_update(g);
     int had = g->modelled == g->train.hash ? g->model.points.n - g->train.n : 0;
     while (kept < had && kept < n &&
            g->believed[kept] == g->history.rows[silent->rows[from + kept]].trial)
@@ -389,6 +405,7 @@ static int model_pick(struct gp_sampler *g, int64_t trial, double *point)
                          .seed = g->base.seed,
                          .trial = trial };
 
+    fit_update(g);
     model_update(g);
     aim(g, &p);
     for (int i = 0; i < MIN(g->train.n, GP_MAX_ELITES); i++) {
@@ -433,6 +450,18 @@ double gp_noise_share(struct sampler *s)
 {
     fit_update(of(s));
     return of(s)->noise;
+}
+
+void gp_means(struct sampler *s, const double *points, int n, double *means)
+{
+    struct gp_sampler *g = of(s);
+    double x[GP_MAX_DIMS];
+
+    model_update(g);
+    for (int i = 0; i < n; i++) {
+        gp_code_of(&g->code, points + (size_t)i * (size_t)s->space->n, x);
+        means[i] = gp_mean(&g->model, x);
+    }
 }
 
 int gp_trials(const struct sampler *s)

@@ -17,5 +17,10 @@ int gp_trials(const struct sampler *s); /* number of trials proposed or adopted 
 /* The share of the results' variance, as the model takes it, that is noise. Only while it is ready;
  * fits first if results have come, and so it is part of the calls that a replay repeats. */
 double gp_noise_share(struct sampler *s);
+/* From this share of noise on it is much, and what a result says is not to be trusted (gp.c). */
+#define GP_MUCH_NOISE 0.17
+/* What the model expects at n points, by the hyperparameters that were fitted last: nothing is fitted,
+ * so no replay need repeat the call. Only while it is ready, and once the share of noise is known. */
+void gp_means(struct sampler *s, const double *points, int n, double *means);
 
 #endif

@@ -37,6 +37,8 @@ static const double GOOD_WIDTH = 0.2, BAD_WIDTH = 0.25, SPREAD = 0.5;
 /* The prior's weight in the good density. A candidate drawn from it is seldom proposed, but it
  * keeps the whole space possible. */
 static const double GOOD_PRIOR = 0.3;
+/* What the deviation of an opinion among the candidates counts beside that of their log good / bad. */
+static const double OPINION = 0.5;
 static const uint64_t DRAW_TAG = 0x747065;     /* "tpe" */
 static const uint64_t FUSE_TAG = 0x7470656675; /* "tpefu" */
 
@@ -54,7 +56,9 @@ struct tpe {
     struct parzen_axes axes;
     struct side good, bad;
     struct tpe_split split;
-    bool has_partner;                 /* tpe_heed_partner */
+    bool has_partner; /* tpe_heed_partner */
+    tpe_opinion *ask; /* tpe_heed_opinion */
+    struct sampler *of_whom;
     bool is_fitted, has_model;        /* split and sides fit what was observed; there are sides */
     int n_start, block, n_objectives; /* block: of the stratified start */
     double *point, *place;            /* room for one */
@@ -277,8 +281,34 @@ static int draw_candidates(struct tpe *t, int64_t trial)
     return found;
 }
 
-/* The candidate with the largest good / bad, of equal ones the first. False if all draws were seen
- * before. */
+/* Subtracts the mean; returns the sum of squares that is left. */
+static double centre(double *x, int n)
+{
+    double sum = 0, squares = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    for (int i = 0; i < n; i++) {
+        x[i] -= sum / n;
+        squares += x[i] * x[i];
+    }
+    return squares;
+}
+
+/* Adds to the scores of the candidates what the other model says of them. */
+static void opinion_add(struct tpe *t, int n, double *score)
+{
+    double said[CANDIDATES];
+
+    t->ask(t->of_whom, t->drawn, n, said);
+    double all = centre(score, n), theirs = centre(said, n);
+    double weight = theirs > 0 ? OPINION * sqrt(all / theirs) : 0;
+    for (int i = 0; i < n; i++)
+        score[i] += weight * said[i];
+}
+
+/* The candidate with the largest good / bad, or what an opinion makes of it; of equal ones the first.
+ * False if all draws were seen before. */
 static bool propose(struct tpe *t, int64_t trial, double *point)
 {
     double good[CANDIDATES], bad[CANDIDATES];
@@ -287,8 +317,12 @@ static bool propose(struct tpe *t, int64_t trial, double *point)
 
     parzen_logs(&t->good.density, t->places, found, good);
     parzen_logs(&t->bad.density, t->places, found, bad);
+    for (int i = 0; i < found; i++)
+        good[i] -= bad[i];
+    if (t->ask && found > 1)
+        opinion_add(t, found, good);
     for (int i = 1; i < found; i++)
-        best = good[i] - bad[i] > good[best] - bad[best] ? i : best;
+        best = good[i] > good[best] ? i : best;
     if (found > 0)
         memcpy(point, t->drawn + (size_t)best * n, n * sizeof *point);
     return found > 0;
@@ -347,6 +381,12 @@ void tpe_heed_failures(struct sampler *tpe, bool are_chance)
 void tpe_heed_partner(struct sampler *tpe, bool has_partner)
 {
     of(tpe)->has_partner = has_partner;
+}
+
+void tpe_heed_opinion(struct sampler *tpe, tpe_opinion *ask, struct sampler *of_whom)
+{
+    of(tpe)->ask = ask;
+    of(tpe)->of_whom = of_whom;
 }
 
 static int tpe_adopt(struct sampler *s, int64_t trial, const double *point, struct err *err)

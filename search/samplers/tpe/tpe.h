@@ -15,5 +15,9 @@ void tpe_heed_failures(struct sampler *tpe, bool are_chance);
 /* Whether another sampler chooses most of the points, from now on: then, where many trials fail, TPE
  * chooses among fewer candidates. Alone it would be worse after 50 trials. */
 void tpe_heed_partner(struct sampler *tpe, bool has_partner);
+/* What another model expects at n points of the space, larger is better, in any unit. */
+typedef void tpe_opinion(struct sampler *of_whom, const double *points, int n, double *out);
+/* From now on TPE hears the other model on its candidates; NULL: on none. */
+void tpe_heed_opinion(struct sampler *tpe, tpe_opinion *ask, struct sampler *of_whom);
 
 #endif
