@@ -1,7 +1,7 @@
 #!/bin/sh
 # noise.sh - regret of samplers on generated functions with noise, failures and branches that mislead.
 #   noise.sh [SEEDS] [SAMPLERS] [TABLE:NOISE...]
-# By default 60 seeds of random, tpe and duo on all of them, about an hour of one idle core.
+# By default 60 seeds of random, tpe and duo on all of them, about a minute of one core.
 set -eu
 assay=${ASSAY:-${B:-build/gcc}/assay}
 seeds=${1:-60}
