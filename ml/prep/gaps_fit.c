@@ -79,6 +79,13 @@ static bool is_looked_at(const struct prep_spec *spec, int col)
     return c->type == FRAME_NUMERIC && c->kind == FRAME_PLAIN && c->distinct >= LEAST_DISTINCT;
 }
 
+/* A prediction must not fall or rise with the column: so it tells no other, and its least number is
+ * the least. */
+static bool is_ordered(const struct prep_spec *spec, int col)
+{
+    return spec->plain && spec->plain[col];
+}
+
 /* ---- blanks ---- */
 
 /* 0, -1, -9, -99, -999 ... */
@@ -93,9 +100,12 @@ static bool may_stand_for_nothing(double x)
 }
 
 /* Nothing else is missing, and the user has not said what is. */
-static bool may_have_blank(const struct frame_col *c)
+static bool may_have_blank(const struct prep_spec *spec, int col)
 {
-    return c->missing == 0 && may_stand_for_nothing(c->min) && !strstr(c->note, "\"missing_only\"");
+    const struct frame_col *c = &spec->frame->cols[col];
+
+    return c->missing == 0 && may_stand_for_nothing(c->min) &&
+           !strstr(c->note, "\"missing_only\"") && !is_ordered(spec, col);
 }
 
 static double quantile_of(struct search *s, int64_t n, double q)
@@ -107,13 +117,13 @@ static double quantile_of(struct search *s, int64_t n, double q)
 
 /* The blank of the column, whose values of all rows are in s->values (and are lost); *n_blank: how
  * many there are. */
-static double blank_of(struct search *s, const struct frame_col *c, int64_t *n_blank)
+static double blank_of(struct search *s, int col, int64_t *n_blank)
 {
-    double blank = c->min, next = INFINITY;
+    double blank = s->spec->frame->cols[col].min, next = INFINITY;
     int64_t n = 0;
 
     *n_blank = 0;
-    if (!may_have_blank(c))
+    if (!may_have_blank(s->spec, col))
         return NAN;
     for (int64_t i = 0; i < s->n_rows; i++) {
         double x = s->values[i];
@@ -179,14 +189,14 @@ static void look_at(struct search *s, int col)
     struct told *t = &s->told[s->n_told++];
 
     *t = (struct told){ .col = col, .blank = (double)NAN };
-    if (c->missing == 0 && !may_have_blank(c))
+    if (c->missing == 0 && !may_have_blank(s->spec, col))
         return;
     frame_numbers_at(s->spec->frame, col, s->rows, s->n_rows, s->values);
     for (int64_t i = 0; i < s->n_rows; i++)
         t->n_missing += isnan(s->values[i]) != 0;
     if (t->n_missing == 0) {
         int64_t n_blank = 0;
-        t->blank = blank_of(s, c, &n_blank);
+        t->blank = blank_of(s, col, &n_blank);
         t->n_missing = isnan(t->blank) ? 0 : n_blank;
         if (t->n_missing > 0)
             frame_numbers_at(s->spec->frame, col, s->rows, s->n_rows, s->values);
@@ -335,6 +345,8 @@ static int nearest(const struct search *s, const struct told *t, int best[MOST_T
     for (int k = 0; k < s->n_told; k++) {
         double r = &s->told[k] == t ? 0 : rank_correlation(s, t, &s->told[k]);
         int at = n;
+        if (is_ordered(s->spec, s->told[k].col))
+            continue;
         if (!(r >= LEAST_RANK_CORRELATION) || (n == MOST_TRIED && r <= score[n - 1]))
             continue;
         for (at = MIN(n, MOST_TRIED - 1); at > 0 && score[at - 1] < r; at--) {

@@ -242,6 +242,30 @@ static void other_rows_are_not_looked_at(void **state)
     frame_close(f);
 }
 
+/* A prediction must not rise or fall with such a column: it tells no other, and has no blank. */
+static void a_column_with_a_constraint_tells_no_other_and_has_no_blank(void **state)
+{
+    static const char *const gaps[] = { "", "0" };
+    static const uint8_t plain[2][3] = { { 0, 1, 0 }, { 1, 0, 0 } };
+    float z[ASKED], indicator[ASKED];
+    struct err err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct frame *f = table(&(struct wanted){ gaps[i], 50, false, 4 });
+        const struct prep_spec spec = { .frame = f, .plain = plain[i] };
+        struct prep *p = prep_fit(&spec, &err);
+        if (!p)
+            fail_msg("%s", err.text);
+        heights(p, ask, ASKED, z, indicator);
+        /* row 4 has a weight, row 6 has none, row 7 a 0 */
+        assert_true(z[4] == z[6]);
+        assert_true(z[7] < z[1] - 2);
+        prep_free(p);
+        frame_close(f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +276,7 @@ int main(void)
         cmocka_unit_test(what_the_user_declares_is_all_that_is_missing),
         cmocka_unit_test(empty_cells_are_told_by_another_column_that_has_them),
         cmocka_unit_test(other_rows_are_not_looked_at),
+        cmocka_unit_test(a_column_with_a_constraint_tells_no_other_and_has_no_blank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
