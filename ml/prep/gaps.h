@@ -53,9 +53,10 @@ struct gaps {
     int n_cols;
     struct prep_gap **of;
 };
-/* rows: [n] ascending, those that may be looked at. gaps_free frees *out, also after an error. */
-int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, struct gaps *out,
-             struct err *err);
+/* rows: [n] ascending, a sample of the n_used rows that may be looked at. gaps_free frees *out, also
+ * after an error. */
+int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, int64_t n_used,
+             struct gaps *out, struct err *err);
 void gaps_free(struct gaps *g);
 
 #endif

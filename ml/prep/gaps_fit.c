@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "ml/math/sort.h"
 #include "ml/prep/gaps.h"
-#include "ml/prep/prep.h"
+#include "ml/prep/prep_private.h"
 
 #include <float.h>
 #include <math.h>
@@ -55,7 +55,7 @@ struct told {
 struct search {
     const struct prep_spec *spec;
     const int64_t *rows;
-    int64_t n_rows;
+    int64_t n_rows, n_used;
     double *values; /* [n_rows] */
     uint32_t *keys; /* [n_rows] */
     int n_told;
@@ -190,6 +190,9 @@ static void look_at(struct search *s, int col)
 
     *t = (struct told){ .col = col, .blank = (double)NAN };
     if (c->missing == 0 && !may_have_blank(s->spec, col))
+        return;
+    /* of names none is a blank, and none is told */
+    if (prep_codes_are_levels(s->spec, col, s->n_used))
         return;
     frame_numbers_at(s->spec->frame, col, s->rows, s->n_rows, s->values);
     for (int64_t i = 0; i < s->n_rows; i++)
@@ -451,14 +454,14 @@ static int fill_all(struct search *s, struct gaps *out, struct err *err)
     return 0;
 }
 
-int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, struct gaps *out,
-             struct err *err)
+int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, int64_t n_used,
+             struct gaps *out, struct err *err)
 {
     const struct frame *f = spec->frame;
     struct search *s = mem_zalloc(sizeof *s);
     int rc = 0, n_worth = 0;
 
-    *s = (struct search){ .spec = spec, .rows = rows, .n_rows = n };
+    *s = (struct search){ .spec = spec, .rows = rows, .n_rows = n, .n_used = n_used };
     *out = (struct gaps){ f->n_cols, mem_array((size_t)f->n_cols + 1, sizeof(struct prep_gap *)) };
     s->values = mem_try_alloc((size_t)n * sizeof *s->values);
     s->keys = mem_try_alloc((size_t)n * sizeof *s->keys);

@@ -416,7 +416,8 @@ static void hide_rows(struct prep *p)
 
 static int fit_inputs(struct fit *f, struct prep *p, const struct prep_spec *spec, struct err *err)
 {
-    if (gaps_fit(spec, f->picked, f->n_picked, &f->gaps, err) < 0 || fit_cols(f, p, spec, err) < 0)
+    if (gaps_fit(spec, f->picked, f->n_picked, f->n_used, &f->gaps, err) < 0 ||
+        fit_cols(f, p, spec, err) < 0)
         return -1;
     give_gaps(f, p);
     if (step_fit_all(spec, p, err) < 0 || fit_derived(f, p, spec, err) < 0)

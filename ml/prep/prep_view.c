@@ -269,7 +269,7 @@ void prep_source_levels(const struct prep_view *v, int source, int64_t from, int
 
     for (int64_t at = 0; at < n && !map; at += (int64_t)ARRAY_LEN(x)) {
         int64_t some = MIN(n - at, (int64_t)ARRAY_LEN(x));
-        prep_source_numbers(v, source, from + at, some, x);
+        numbers_as_they_are(v, source, from + at, some, x);
         prep_levels_of_numbers(&v->numbers[source], x, some, out + at);
     }
     if (!map)
@@ -352,14 +352,29 @@ void prep_view_mix(struct prep_view *v, const int32_t *rows, int64_t n)
 
 /* ---- what steps read ---- */
 
-void step_numbers(const struct step_view *v, int source, int64_t from, int64_t n, double *out)
+typedef void number_reader(const struct prep_view *v, int source, int64_t from, int64_t n,
+                           double *out);
+
+static void step_read(const struct step_view *v, int source, number_reader *read, int64_t from,
+                      int64_t n, double *out)
 {
     int at = v->step->source[source];
+    bool has_numbers = v->view->frame->cols[v->view->col[at]].type == FRAME_NUMERIC;
 
-    if (v->view->frame->cols[v->view->col[at]].type == FRAME_NUMERIC)
-        prep_source_numbers(v->view, at, from, n, out);
-    for (int64_t i = 0; i < n && v->view->frame->cols[v->view->col[at]].type != FRAME_NUMERIC; i++)
+    if (has_numbers)
+        read(v->view, at, from, n, out);
+    for (int64_t i = 0; i < n && !has_numbers; i++)
         out[i] = (double)NAN;
+}
+
+void step_numbers(const struct step_view *v, int source, int64_t from, int64_t n, double *out)
+{
+    step_read(v, source, prep_source_numbers, from, n, out);
+}
+
+void step_names(const struct step_view *v, int source, int64_t from, int64_t n, double *out)
+{
+    step_read(v, source, numbers_as_they_are, from, n, out);
 }
 
 void step_codes_of(const struct step_view *v, int source, int64_t from, int64_t n, int32_t *out)

@@ -80,6 +80,9 @@ struct texts step_texts_read(const struct step_fit *in);
 
 /* Rows of a column of numbers (missing = NaN); a column of levels has none. */
 void step_numbers(const struct step_view *v, int source, int64_t from, int64_t n, double *out);
+/* The same as the table has them, for steps that read numbers as names: what stands for a missing
+ * number is a name (gaps.h), and the names of missing ones are not told by other columns. */
+void step_names(const struct step_view *v, int source, int64_t from, int64_t n, double *out);
 /* Rows of a column of levels, as indices into step_texts of this table (missing = -1); a column of
  * numbers has none. */
 void step_codes_of(const struct step_view *v, int source, int64_t from, int64_t n, int32_t *out);

@@ -141,7 +141,7 @@ static void side_values(const struct step_view *v, int k, int64_t from, int64_t 
         prep_source_levels(v->view, v->step->source[k], from, n, out);
         return;
     }
-    step_numbers(v, k, from, n, x);
+    step_names(v, k, from, n, x);
     levels_of_numbers(t->number[k], t->n_numbers[k], x, n, out);
 }
 

@@ -378,7 +378,7 @@ static void levels_of(const struct step_view *v, int k, int64_t from, int64_t n,
     double x[PREP_BLOCK];
 
     if (c->kind == EFFECT_CODES) {
-        step_numbers(v, k, from, n, x);
+        step_names(v, k, from, n, x);
         levels_of_values(c->number, c->n_levels, x, n, level);
         return;
     }

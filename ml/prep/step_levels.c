@@ -148,7 +148,7 @@ static void levels_of(const struct step_view *v, int64_t from, int64_t n, int32_
     double x[PREP_BLOCK];
 
     if (t->number) {
-        step_numbers(v, 0, from, n, x);
+        step_names(v, 0, from, n, x);
         levels_of_values(t->number, t->n_levels, x, n, level);
         return;
     }

@@ -266,6 +266,107 @@ static void a_column_with_a_constraint_tells_no_other_and_has_no_blank(void **st
     }
 }
 
+/* ---- numbers that are names ---- */
+
+enum { SHOPS = 100 };
+
+/* Shops from 100 on and, in every 20th row, none (-1); size, which is ten times the shop and 1500
+ * without one, and is missing in every 33rd row; noise. y: what each shop sells, none sells much. */
+static struct frame *shops(double *y, uint8_t *part)
+{
+    char *text = mem_alloc((size_t)(ROWS + 1) * LINE), size[LINE / 2] = "";
+    size_t n = (size_t)sprintf(text, "size,shop,noise\n");
+    char hash[SHA256_HEX];
+    struct rng rng;
+
+    rng_init(&rng, 6, 0);
+    for (int i = 0; i < ROWS; i++) {
+        int shop = i % 20 == 3 ? -1 : 100 + (int)(SHOPS * rng_unit(&rng));
+        double noise = rng_normal(&rng), about = shop < 0 ? 1500 : 10 * shop;
+        snprintf(size, sizeof size, "%.3f", about + rng_normal(&rng));
+        n += (size_t)sprintf(text + n, "%s,%d,%.6f\n", i % 33 == 1 ? "" : size, shop, noise);
+        y[i] = shop < 0 ? 8 : shop * 7919 % 13 * 0.5 + 0.1 * noise;
+        part[i] = (uint8_t)(i / 7 % PREP_PARTS);
+    }
+    struct frame *f = csv_frame_n(text, n, 0, NULL, hash);
+    mem_free(text);
+    return f;
+}
+
+static struct prep *shops_fitted(const struct frame *f, const double *y, const uint8_t *part,
+                                 int codes)
+{
+    const struct prep_target t = { .y = y, .part = part };
+    struct prep_spec spec = { .frame = f, .target = &t };
+    struct err err = { 0 };
+
+    spec.choice.of[PREP_OF_CODES] = (uint8_t)codes;
+    struct prep *p = prep_fit(&spec, &err);
+    if (!p)
+        fail_msg("%s", err.text);
+    return p;
+}
+
+/* The first dense column of an input in each row of a table. */
+static void input_values(const struct prep *p, const char *name, const char *csv, int n, float *z)
+{
+    struct frame *f = csv_frame(csv, NULL);
+    struct prep_view *v = prep_view_new(p, f, NULL);
+    struct prep_dense d;
+    int input = 0, at = 0;
+
+    while (input < prep_inputs(p) && strcmp(prep_input_name(p, input), name) != 0)
+        input++;
+    assert_true(input < prep_inputs(p));
+    assert_true(prep_dense_of(p, input, &at) > 0);
+    assert_int_equal(prep_dense_make(v, 0, n, &d, NULL), 0);
+    for (int i = 0; i < n; i++)
+        z[i] = d.x[i * d.stride + at];
+    prep_dense_fini(&d);
+    prep_view_free(v);
+    frame_close(f);
+}
+
+static void a_name_keeps_what_is_known_of_it(void **state)
+{
+    static const char *const rows = "size,shop,noise\n1500,-1,0\n1500,150,0\n1510,151,0\n,,0\n";
+    double y[ROWS];
+    uint8_t part[ROWS];
+    struct frame *f = shops(y, part);
+    struct prep *p = shops_fitted(f, y, part, CODES_AUTO);
+    float mean[4], number[4];
+
+    (void)state;
+    /* as a number -1 is missing; as a name it has its mean */
+    input_values(p, "shop: mean of target", rows, 4, mean);
+    input_values(p, "shop", rows, 4, number);
+    assert_true(fabsf(number[0] - number[1]) < 0.1F);
+    assert_true(mean[0] > mean[1] + 1 && mean[0] > mean[2] + 1 && mean[0] > mean[3] + 1);
+    prep_bytes_check(p, 7);
+    prep_free(p);
+    frame_close(f);
+}
+
+static void names_tell_others_as_they_are(void **state)
+{
+    double y[ROWS];
+    uint8_t part[ROWS];
+    struct frame *f = shops(y, part);
+    struct prep *p = shops_fitted(f, y, part, CODES_LEVELS);
+    float z[4];
+
+    (void)state;
+    for (int i = 0; i < prep_inputs(p); i++) {
+        if (strcmp(prep_input_name(p, i), "shop") == 0)
+            assert_int_equal(prep_input_type(p, i), FRAME_CATEGORICAL);
+    }
+    input_values(p, "size", "size,shop,noise\n,-1,0\n1500,-1,0\n,180,0\n1800,180,0\n", 4, z);
+    assert_true(fabsf(z[0] - z[1]) < 0.1F && fabsf(z[2] - z[3]) < 0.1F && z[3] > z[1] + 0.5F);
+    prep_bytes_check(p, 7);
+    prep_free(p);
+    frame_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +378,8 @@ int main(void)
         cmocka_unit_test(empty_cells_are_told_by_another_column_that_has_them),
         cmocka_unit_test(other_rows_are_not_looked_at),
         cmocka_unit_test(a_column_with_a_constraint_tells_no_other_and_has_no_blank),
+        cmocka_unit_test(a_name_keeps_what_is_known_of_it),
+        cmocka_unit_test(names_tell_others_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
