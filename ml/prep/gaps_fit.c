@@ -119,7 +119,8 @@ static double quantile_of(struct search *s, int64_t n, double q)
  * many there are. */
 static double blank_of(struct search *s, int col, int64_t *n_blank)
 {
-    double blank = s->spec->frame->cols[col].min, next = INFINITY;
+    /* adding 0 makes a zero of the one below it */
+    double blank = s->spec->frame->cols[col].min + 0.0, next = INFINITY;
     int64_t n = 0;
 
     *n_blank = 0;
@@ -164,11 +165,13 @@ static bool is_telling(const struct search *s, const struct told *t)
     int n_sums = target ? MAX(target->n_classes, 1) : 0;
     double(*sum)[2] = mem_array((size_t)n_sums + 1, sizeof(*sum));
     struct halves h = { 0 };
+    /* a number near all others, lest their squares hide how they differ */
+    double center = n_sums > 0 && target->n_classes == 0 ? target->y[s->rows[0]] : 0;
     bool is = false;
 
     for (int64_t i = 0; i < s->n_rows && target; i++) {
         bool is_missing = isnan(s->values[i]) || s->values[i] == t->blank;
-        double y = target->y[s->rows[i]];
+        double y = target->y[s->rows[i]] - center;
         h.n[is_missing]++;
         h.squares[is_missing] += y * y;
         sum[target->n_classes > 0 ? (int)y : 0][is_missing] += target->n_classes > 0 ? 1 : y;
@@ -270,11 +273,12 @@ static double rank_correlation(const struct search *s, const struct told *a, con
 static double points_of(const double *y, const double *x, int64_t n, struct gap_from *out)
 {
     int64_t most = MIN(MAX(n / ROWS_A_POINT, (int64_t)LEAST_POINTS), (int64_t)GAP_MAX_POINTS);
+    /* of what x is above its first value: numbers far from 0 would lose their variance */
     double sum = 0, squares = 0, told = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        sum += x[i];
-        squares += x[i] * x[i];
+        sum += x[i] - x[0];
+        squares += (x[i] - x[0]) * (x[i] - x[0]);
     }
     for (int64_t from = 0, to; from < n && out->n < most; from = to) {
         double at = 0, value = 0;
@@ -283,11 +287,11 @@ static double points_of(const double *y, const double *x, int64_t n, struct gap_
             to++;
         for (int64_t i = from; i < to; i++) {
             at += y[i];
-            value += x[i];
+            value += x[i] - x[0];
         }
         double rows = (double)(to - from);
         out->at[out->n] = at / rows;
-        out->value[out->n++] = value / rows;
+        out->value[out->n++] = x[0] + value / rows;
         told += value * value / rows;
     }
     double all = squares - sum * sum / (double)n;

@@ -132,7 +132,8 @@ static void many_gaps_that_say_something_are_not_filled(void **state)
     (void)state;
     for (int classes = 0; classes <= 3; classes += 3) {
         for (int i = 0; i < ROWS; i++) {
-            y[i] = i % 3 == 1 && i % 5 < 2 ? 2 : i % 2;
+            /* numbers far from 0 say it, too */
+            y[i] = (i % 3 == 1 && i % 5 < 2 ? 2 : i % 2) + (classes == 0 ? 1e10 : 0);
             part[i] = (uint8_t)(i % PREP_PARTS);
         }
         const struct prep_target t = { .y = y, .part = part, .n_classes = classes };
@@ -266,6 +267,22 @@ static void a_column_with_a_constraint_tells_no_other_and_has_no_blank(void **st
     }
 }
 
+static void numbers_far_from_zero_are_told(void **state)
+{
+    struct frame *f = table(&(struct wanted){ "", 50, false, 1e9 });
+    struct prep *p = fitted(f, MISSING_AUTO);
+    float z[4], indicator[4];
+
+    (void)state;
+    heights(p,
+            "height,weight,noise\n,10000000010,0\n1000000001,10000000010,0\n"
+            ",10000000030,0\n1000000003,10000000030,0\n",
+            4, z, indicator);
+    assert_true(fabsf(z[0] - z[1]) < 0.1F && fabsf(z[2] - z[3]) < 0.1F && z[3] > z[1] + 1);
+    prep_free(p);
+    frame_close(f);
+}
+
 /* ---- numbers that are names ---- */
 
 enum { SHOPS = 100 };
@@ -378,6 +395,7 @@ int main(void)
         cmocka_unit_test(empty_cells_are_told_by_another_column_that_has_them),
         cmocka_unit_test(other_rows_are_not_looked_at),
         cmocka_unit_test(a_column_with_a_constraint_tells_no_other_and_has_no_blank),
+        cmocka_unit_test(numbers_far_from_zero_are_told),
         cmocka_unit_test(a_name_keeps_what_is_known_of_it),
         cmocka_unit_test(names_tell_others_as_they_are),
     };
