@@ -235,7 +235,9 @@ void prep_source_numbers(const struct prep_view *v, int source, int64_t from, in
                          double *out)
 {
     numbers_as_they_are(v, source, from, n, out);
-    gap_close(v->prep->sources[source].gap, read_other, v, from, n, out);
+    /* what is shuffled has been closed in its own row */
+    if (v->shuffled != source)
+        gap_close(v->prep->sources[source].gap, read_other, v, from, n, out);
 }
 
 void prep_source_codes(const struct prep_view *v, int source, int64_t from, int64_t n, int32_t *out)

@@ -283,6 +283,37 @@ static void numbers_far_from_zero_are_told(void **state)
     frame_close(f);
 }
 
+/* A number that is there in no row, nor a column that tells it, is not told by the weight of the
+ * row that it is shown in. */
+static void a_shuffled_column_stays_as_it_was_in_its_own_rows(void **state)
+{
+    static const int32_t order[] = { 1, 0, 0 };
+    struct frame *f = table(&(struct wanted){ "", 50, true, 4 });
+    struct frame *few = csv_frame("height,weight,noise\n,70,0\n,,0\n6,60,0\n", NULL);
+    struct prep *p = fitted(f, MISSING_AUTO);
+    struct prep_view *v = prep_view_new(p, few, NULL);
+    struct prep_dense own, shuffled;
+    int at = 0;
+
+    (void)state;
+    assert_int_equal(prep_dense_of(p, 0, &at), 2);
+    assert_int_equal(prep_dense_make(v, 0, 3, &own, NULL), 0);
+    assert_int_equal(prep_view_shuffle(v, 0, order, NULL), 0);
+    assert_int_equal(prep_dense_make(v, 0, 3, &shuffled, NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        const float *is = shuffled.x + i * shuffled.stride + at;
+        const float *was = own.x + order[i] * own.stride + at;
+        assert_true(is[0] == was[0] && is[1] == was[1]);
+    }
+    assert_true(own.x[at] != own.x[own.stride + at]);
+    prep_dense_fini(&own);
+    prep_dense_fini(&shuffled);
+    prep_view_free(v);
+    prep_free(p);
+    frame_close(few);
+    frame_close(f);
+}
+
 /* ---- numbers that are names ---- */
 
 enum { SHOPS = 100 };
@@ -396,6 +427,7 @@ int main(void)
         cmocka_unit_test(other_rows_are_not_looked_at),
         cmocka_unit_test(a_column_with_a_constraint_tells_no_other_and_has_no_blank),
         cmocka_unit_test(numbers_far_from_zero_are_told),
+        cmocka_unit_test(a_shuffled_column_stays_as_it_was_in_its_own_rows),
         cmocka_unit_test(a_name_keeps_what_is_known_of_it),
         cmocka_unit_test(names_tell_others_as_they_are),
     };
