@@ -88,31 +88,31 @@ static void say_missing(const struct describing *d, const struct prep_col *c, st
                                          "missing values become the mean",
                                          "missing values become the lowest value" };
     int choice = d->in->choice ? d->in->choice->of[PREP_OF_MISSING] : MISSING_AUTO, at = -1;
+    const struct prep_source *source = &d->in->prep->sources[c->source];
 
     if (c->has_missing)
         say_add(g, 0, "missing values become the median, with an indicator");
     if (choice == MISSING_AUTO || !d->in->frame)
         return;
-    at = frame_find(d->in->frame, d->in->prep->sources[c->source].name);
-    if (at >= 0 && d->in->frame->cols[at].missing > 0)
+    at = frame_find(d->in->frame, source->name);
+    if (at >= 0 && (d->in->frame->cols[at].missing > 0 || source->gap))
         say_add(g, 0, words[choice]);
 }
 
 static void say_gap(const struct describing *d, const struct prep_gap *g, struct group *to)
 {
-    char text[SAY];
-    size_t n = 0;
+    char text[SAY], name[NAME], more[24] = "";
 
-    if (!isnan(g->blank)) {
-        snprintf(text, sizeof text, "%.10g is read as missing", g->blank);
+    snprintf(text, sizeof text, "%.10g is read as missing", g->blank);
+    if (!isnan(g->blank))
         say_add(to, 0, text);
-    }
-    for (int k = 0; k < g->n_from && n < sizeof text; k++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s\"%.50s\"",
-                              k > 0 ? ", or " : "missing values are told by ",
-                              d->in->prep->sources[g->from[k].source].name);
-    if (n > 0)
-        say_add(to, 0, text);
+    if (g->n_from == 0)
+        return;
+    name_put(name, NAME, d->in->prep->sources[g->from[0].source].name);
+    if (g->n_from > 1)
+        snprintf(more, sizeof more, " and %d more", g->n_from - 1);
+    snprintf(text, sizeof text, "missing values are told by \"%s\"%s where possible", name, more);
+    say_add(to, 0, text);
 }
 
 static void say_number(const struct describing *d, const struct prep_col *c, struct group *g)
