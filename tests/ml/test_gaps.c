@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ml/prep/describe.h"
 #include "ml/prep/prep.h"
 
 #include <math.h>
@@ -314,6 +315,38 @@ static void a_shuffled_column_stays_as_it_was_in_its_own_rows(void **state)
     frame_close(f);
 }
 
+/* What `assay explain` says of it. */
+static void says(int missing, enum describe_form form, const char *text, bool is_said)
+{
+    struct frame *f = table(&(struct wanted){ "0", 200, false, 4 });
+    struct prep *p = fitted(f, missing);
+    struct prep_choice choice = { 0 };
+    struct err err = { 0 };
+    struct buf b;
+
+    choice.of[PREP_OF_MISSING] = (uint8_t)missing;
+    const struct describe_in in = { .prep = p, .form = form, .frame = f, .choice = &choice };
+    buf_init(&b, 1 << 20);
+    if (prep_describe(&in, &b, &err) < 0)
+        fail_msg("%s", err.text);
+    char *said = buf_take(&b, NULL);
+    assert_true((strstr(said, text) != NULL) == is_said);
+    mem_free(said);
+    prep_free(p);
+    frame_close(f);
+}
+
+static void a_description_says_what_is_missing_and_what_becomes_of_it(void **state)
+{
+    static const char *const told = "missing values are told by \\\"weight\\\" where possible";
+
+    (void)state;
+    says(MISSING_AUTO, DESCRIBE_BINS, "\"0 is read as missing\"", true);
+    says(MISSING_AUTO, DESCRIBE_BINS, told, true);
+    says(MISSING_MEAN, DESCRIBE_DENSE, told, false);
+    says(MISSING_MEAN, DESCRIBE_DENSE, "missing values become the mean", true);
+}
+
 /* ---- numbers that are names ---- */
 
 enum { SHOPS = 100 };
@@ -428,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_column_with_a_constraint_tells_no_other_and_has_no_blank),
         cmocka_unit_test(numbers_far_from_zero_are_told),
         cmocka_unit_test(a_shuffled_column_stays_as_it_was_in_its_own_rows),
+        cmocka_unit_test(a_description_says_what_is_missing_and_what_becomes_of_it),
         cmocka_unit_test(a_name_keeps_what_is_known_of_it),
         cmocka_unit_test(names_tell_others_as_they_are),
     };
