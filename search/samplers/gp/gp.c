@@ -69,6 +69,7 @@ struct gp_sampler {
     struct gp_train train;
     struct gp_model model; /* room made at first use */
     struct gp_pool pool;
+    struct gp_block opinion; /* of gp_means; made when it is first called */
     struct gp_scratch scratch;
     uint64_t modelled;             /* hash of the model's targets; 0 = none */
     bool is_factored;              /* the model's factor is of theta */
@@ -121,6 +122,7 @@ static void gp_close(struct sampler *s)
     gp_luck_fini(&g->luck);
     gp_model_fini(&g->model);
     gp_pool_fini(&g->pool);
+    gp_block_fini(&g->opinion);
     gp_scratch_fini(&g->scratch);
     mem_free(g->vectors);
     mem_free(g->elites);
@@ -455,12 +457,17 @@ double gp_noise_share(struct sampler *s)
 void gp_means(struct sampler *s, const double *points, int n, double *means)
 {
     struct gp_sampler *g = of(s);
-    double x[GP_MAX_DIMS];
+    double x[GP_LANES * GP_MAX_DIMS];
 
     model_update(g);
-    for (int i = 0; i < n; i++) {
-        gp_code_of(&g->code, points + (size_t)i * (size_t)s->space->n, x);
-        means[i] = gp_mean(&g->model, x);
+    if (!g->opinion.room)
+        gp_block_init(&g->opinion, g->code.d, 0, CAP);
+    for (int from = 0; from < n; from += GP_LANES) {
+        int some = MIN(n - from, (int)GP_LANES);
+        for (int i = 0; i < some; i++)
+            gp_code_of(&g->code, points + (size_t)(from + i) * (size_t)s->space->n,
+                       x + (ptrdiff_t)i * g->code.d);
+        gp_block_means(&g->opinion, &g->model, x, some, means + from);
     }
 }
 

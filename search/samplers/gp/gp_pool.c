@@ -130,6 +130,45 @@ SIMD_KERNEL_STATIC(covary_half,
 SIMD_KERNEL_STATIC(covary, (const struct gp_model *m, const float *x, int from, int to, float *v),
                    (m, x, from, to, v))
 
+/* Sums of the rows of v of all lanes by the points' weights. */
+SIMD_BODY void weigh_body(const struct gp_model *m, const float *v, float sum[GP_LANES])
+{
+    octo a = { 0 }, b = { 0 };
+
+    for (int i = 0; i < m->n_targets; i++) {
+        float weight = (float)m->weight[i];
+        a += weight * LA_OCTO(v + (size_t)i * GP_LANES);
+        b += weight * LA_OCTO(v + (size_t)i * GP_LANES + EIGHT);
+    }
+    memcpy(sum, &a, sizeof a);
+    memcpy(sum + EIGHT, &b, sizeof b);
+}
+
+SIMD_KERNEL_STATIC(weigh, (const struct gp_model *m, const float *v, float *sum), (m, v, sum))
+
+void gp_block_means(struct gp_block *b, const struct gp_model *m, const double *x, int n,
+                    double *means)
+{
+    int d = m->points.d;
+    float sum[GP_LANES];
+
+    gp_block_cut(b, 0);
+    for (int at = 0; at < n; at += GP_LANES) {
+        int lanes = MIN(n - at, (int)GP_LANES);
+        for (int l = 0; l < lanes; l++) {
+            for (int k = 0; k < d; k++)
+                b->x[k * GP_LANES + l] = (float)x[(at + l) * d + k];
+        }
+        if (lanes <= EIGHT)
+            covary_half(m, b->x, 0, m->n_targets, b->v);
+        else
+            covary(m, b->x, 0, m->n_targets, b->v);
+        weigh(m, b->v, sum);
+        for (int l = 0; l < lanes; l++)
+            means[at + l] = (double)sum[l];
+    }
+}
+
 /* Row i of L v = k, in place. */
 SIMD_BODY void solve_row(const float *row, int i, float *v)
 {

@@ -43,6 +43,10 @@ void gp_block_cut(struct gp_block *b, int n);
 void gp_block_score(struct gp_block *b, const struct gp_model *m, const struct gp_aim *aim);
 /* The same for GP_BLOCKS blocks, none of them half, side by side. */
 void gp_blocks_score(struct gp_block *blocks, const struct gp_model *m, const struct gp_aim *aim);
+/* The model's means at n points in the code of the model, x: [n][d]. The block's candidates are lost;
+ * it must be as wide as the model. */
+void gp_block_means(struct gp_block *b, const struct gp_model *m, const double *x, int n,
+                    double *means);
 /* Copies a candidate. Both blocks have the same rows. */
 void gp_block_copy(struct gp_block *to, int lane, const struct gp_block *from, int at, int d,
                    int n_params);
