@@ -6,7 +6,8 @@
  * that is above a limit.
  *
  * What tells a missing number: of the columns that rank the rows as this one does, those whose bins
- * of equal counts tell most of its variance, the best of them at least nine tenths. Called by prep_fit.c. */
+ * of equal counts tell most of its variance, the best of them at least nine tenths. Called by
+ * prep_fit.c. */
 #include "base/mem.h"
 #include "ml/math/sort.h"
 #include "ml/prep/gaps.h"
@@ -17,20 +18,26 @@
 #include <string.h>
 
 enum {
+    /* of the table that are looked at, and of these, that are filled: ranks are compared by pairs */
     MOST_COLUMNS = 256,
     MOST_FILLED = 64,
+    /* different numbers of a column, and rows with its blank */
     LEAST_DISTINCT = 50,
     LEAST_BLANKS = 2,
+    /* rows that columns are compared on */
     SAMPLE_ROWS = 4000,
     LEAST_ROWS = 200,
+    /* of the lines through GAP_MAX_POINTS points */
     ROWS_A_POINT = 20,
     LEAST_POINTS = 8,
+    /* columns whose ranks are nearest, of which GAP_FROM may tell */
     MOST_TRIED = 12
 };
-/* shares of the rows: of zeros that may be blanks, and of gaps that are filled where that a number
- * is missing says nothing about the target, by so many standard errors, or whatever it says */
-static const double MOST_ZEROS = 0.05, FEW_GAPS = 0.05, MOST_GAPS = 0.5;
-static const double MOST_ERRORS = 4;
+/* Zeros are blanks in at most this share of the rows. */
+static const double MOST_ZEROS = 0.05;
+/* Gaps are filled if they are at most FEW_GAPS of the rows; or at most MOST_GAPS, if the mean of the
+ * target where the number is missing is within MOST_ERRORS standard errors of that elsewhere. */
+static const double FEW_GAPS = 0.05, MOST_GAPS = 0.5, MOST_ERRORS = 4;
 /* from a blank to the next number, in ranges of the middle nine tenths of the others */
 static const double LEAST_DISTANCE = 0.25;
 /* Of the best column, and of those that count beside it. A column that tells much without ranking
@@ -231,19 +238,25 @@ static void told_read(const struct search *s, const struct told *t, const int64_
         out[i] = fabs(out[i]) <= FLT_MAX ? out[i] : (double)NAN;
 }
 
-static int told_rank(struct search *s, struct told *t, struct err *err)
+/* Sorts the rows of the sample in which `by` and `also` have a value by the former, into s->sort_key
+ * and s->sort_row. Returns their number, or -1. */
+static int64_t sort_rows(struct search *s, const double *by, const double *also, struct err *err)
 {
     int64_t n = 0;
 
     for (int64_t i = 0; i < s->n; i++) {
-        t->rank[i] = 0;
-        if (isnan(t->x[i]))
+        if (isnan(by[i]) || isnan(also[i]))
             continue;
-        s->sort_key[n] = ml_key_f64(t->x[i]);
+        s->sort_key[n] = ml_key_f64(by[i]);
         s->sort_row[n++] = (uint32_t)i;
     }
-    if (ml_sort_u64(s->sort_key, s->sort_row, (size_t)n, err) < 0)
-        return -1;
+    return ml_sort_u64(s->sort_key, s->sort_row, (size_t)n, err) < 0 ? -1 : n;
+}
+
+static int told_rank(struct search *s, struct told *t, struct err *err)
+{
+    int64_t n = sort_rows(s, t->x, t->x, err);
+
     for (int64_t i = 0, end; i < n; i = end) {
         for (end = i; end < n && s->sort_key[end] == s->sort_key[i];)
             end++;
@@ -305,21 +318,15 @@ static void from_free(struct gap_from *f)
     *f = (struct gap_from){ 0 };
 }
 
-/* How much of t the column `by` tells, and its points; 0 = too little. */
-static double from_fit(struct search *s, const struct told *t, const struct told *by,
-                       struct gap_from *out)
+/* *told: how much of t the column `by` tells, 0 = too little; and its points. */
+static int from_fit(struct search *s, const struct told *t, const struct told *by,
+                    struct gap_from *out, double *told, struct err *err)
 {
-    int64_t n = 0;
-    double told = 0;
+    int64_t n = sort_rows(s, by->x, t->x, err);
 
-    for (int64_t i = 0; i < s->n; i++) {
-        if (isnan(t->x[i]) || isnan(by->x[i]))
-            continue;
-        s->sort_key[n] = ml_key_f64(by->x[i]);
-        s->sort_row[n++] = (uint32_t)i;
-    }
-    if (n < LEAST_ROWS || ml_sort_u64(s->sort_key, s->sort_row, (size_t)n, NULL) < 0)
-        return 0;
+    *told = 0;
+    if (n < LEAST_ROWS)
+        return n < 0 ? -1 : 0;
     for (int64_t i = 0; i < n; i++) {
         s->left[i] = by->x[s->sort_row[i]];
         s->right[i] = t->x[s->sort_row[i]];
@@ -327,20 +334,21 @@ static double from_fit(struct search *s, const struct told *t, const struct told
     *out = (struct gap_from){ .source = by->col,
                               .at = mem_array(GAP_MAX_POINTS, sizeof *out->at),
                               .value = mem_array(GAP_MAX_POINTS, sizeof *out->value) };
-    told = points_of(s->left, s->right, n, out);
+    double share = points_of(s->left, s->right, n, out);
     for (int i = 1; i < out->n; i++) {
         if (!(out->at[i] > out->at[i - 1]))
-            told = 0;
+            share = 0;
     }
-    if (!(told >= LEAST_SHARE_TOLD)) {
+    if (!(share >= LEAST_SHARE_TOLD)) {
         from_free(out);
         return 0;
     }
     /* of weights by the third power of what is not told, those of six columns leave a third less of
      * satimage untold than the best column alone */
-    double untold = MAX(1 - told, 1e-3);
+    double untold = MAX(1 - share, 1e-3);
     out->weight = 1 / (untold * untold * untold);
-    return told;
+    *told = share;
+    return 0;
 }
 
 /* The columns that rank the rows most nearly as t does, at most MOST_TRIED; returns their number. */
@@ -367,17 +375,17 @@ static int nearest(const struct search *s, const struct told *t, int best[MOST_T
     return n;
 }
 
-static void fill_fit(struct search *s, const struct told *t, struct prep_gap *g)
+static int fill_fit(struct search *s, const struct told *t, struct prep_gap *g, struct err *err)
 {
     struct gap_from from[MOST_TRIED] = { 0 };
     double told[MOST_TRIED] = { 0 };
-    int best[MOST_TRIED] = { 0 }, n = nearest(s, t, best), top = 0;
+    int best[MOST_TRIED] = { 0 }, n = nearest(s, t, best), top = 0, rc = 0;
 
-    for (int k = 0; k < n; k++) {
-        told[k] = from_fit(s, t, &s->told[best[k]], &from[k]);
+    for (int k = 0; k < n && rc == 0; k++) {
+        rc = from_fit(s, t, &s->told[best[k]], &from[k], &told[k], err);
         top = told[k] > told[top] ? k : top;
     }
-    bool is_told = told[top] >= BEST_SHARE_TOLD &&
+    bool is_told = rc == 0 && told[top] >= BEST_SHARE_TOLD &&
                    rank_correlation(s, t, &s->told[best[top]]) >= BEST_RANK_CORRELATION;
     while (is_told && told[top] > 0 && g->n_from < GAP_FROM) {
         g->from[g->n_from++] = from[top];
@@ -388,6 +396,7 @@ static void fill_fit(struct search *s, const struct told *t, struct prep_gap *g)
     }
     for (int k = 0; k < n; k++)
         from_free(&from[k]);
+    return rc;
 }
 
 /* ---- all columns ---- */
@@ -448,7 +457,8 @@ static int fill_all(struct search *s, struct gaps *out, struct err *err)
         if (!is_worth_filling(s, t))
             continue;
         struct prep_gap *g = gap_of(out, t);
-        fill_fit(s, t, g);
+        if (fill_fit(s, t, g, err) < 0)
+            return -1;
         left--;
         if (g->n_from == 0 && isnan(g->blank)) {
             gap_free(g);
