@@ -6,7 +6,6 @@
 #include "base/jsonx.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "controller/state/task.h"
 #include "controller/view/show.h"
 #include "proto/spec.h"
 #include "store/blob.h"
@@ -177,18 +176,8 @@ int ctl_dataset_delete(struct ctl *ctl, const char *ref, struct err *err)
     struct dataset_row row = { 0 };
     int rc = find(ctl, ref, &row, err);
 
-    /* A study names its test dataset only in its spec, which the store cannot see. */
-    for (int i = 0; rc == 0 && i < ctl->n_studies; i++) {
-        const struct study *st = ctl->studies[i];
-
-        if (!study_is_final(st->row.state) && (str_eq(st->spec.test_dataset, row.name) ||
-                                               str_eq(st->spec.test_dataset, row.identity)))
-            rc = err_set(err, ERR_CONFLICT, "study %s still uses this dataset", st->row.name);
-    }
     if (rc == 0)
-        rc = store_dataset_delete(ctl->store, row.id, err);
-    if (rc == 0)
-        rc = task_cancel_of_dataset(ctl, row.id, err);
+        rc = dataset_delete(ctl, &row, err);
     dataset_row_fini(&row);
     return rc;
 }

@@ -71,12 +71,35 @@ static int revive(struct ctl *ctl, struct dataset_row *row, struct err *err)
     return dataset_remake(ctl, row, why.text[0] ? why.text : NULL, err);
 }
 
-static int name_is_free(struct ctl *ctl, const char *name, struct err *err)
+int dataset_delete(struct ctl *ctl, const struct dataset_row *row, struct err *err)
+{
+    /* A study names its test dataset only in its spec, which the store cannot see. */
+    for (int i = 0; i < ctl->n_studies; i++) {
+        const struct study *st = ctl->studies[i];
+
+        if (!study_is_final(st->row.state) && (str_eq(st->spec.test_dataset, row->name) ||
+                                               str_eq(st->spec.test_dataset, row->identity)))
+            return err_set(err, ERR_CONFLICT, "study %s still uses this dataset", st->row.name);
+    }
+    return store_dataset_delete(ctl->store, row->id, err) < 0
+               ? -1
+               : task_cancel_of_dataset(ctl, row->id, err);
+}
+
+/* Frees the name for another file: a file that could not be read gives its name up, unless a study
+ * waits for somebody to mend it. */
+static int name_take(struct ctl *ctl, const char *name, struct err *err)
 {
     struct dataset_row other = { 0 };
+    struct err why = { 0 };
     int rc = store_dataset_find(ctl->store, name, &other, err);
     bool is_taken = rc == 1 && str_eq(other.name, name);
 
+    if (is_taken && str_eq(other.state, "failed")) {
+        is_taken = dataset_delete(ctl, &other, &why) < 0;
+        if (is_taken && why.code != ERR_CONFLICT)
+            rc = err_set(err, why.code, "%s", why.text);
+    }
     dataset_row_fini(&other);
     if (rc < 0)
         return -1;
@@ -99,7 +122,7 @@ int dataset_find_or_make(struct ctl *ctl, const char *name, const char *blob, co
     rc = store_dataset_find(ctl->store, identity, out, err);
     if (rc != 0)
         return rc < 0 ? -1 : revive(ctl, out, err);
-    if (name_is_free(ctl, name, err) < 0)
+    if (name_take(ctl, name, err) < 0)
         return -1;
     row.name = mem_strdup(name);
     row.file_name = mem_strdup(file_name);

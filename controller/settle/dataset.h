@@ -33,10 +33,13 @@ int dataset_ingested(struct ctl *ctl, int64_t id, const json_t *result, const ch
  * meanwhile; it may be NULL. */
 int dataset_remake(struct ctl *ctl, struct dataset_row *row, const char *why, struct err *err);
 /* Finds the dataset of this file with these column overrides (JSON text, NULL = none), or makes it
- * with its ingest task. The caller frees the row (dataset_row_fini). */
+ * with its ingest task. It may take the name of a dataset that failed. The caller frees the row
+ * (dataset_row_fini). */
 int dataset_find_or_make(struct ctl *ctl, const char *name, const char *blob, const char *file_name,
                          const char *columns, int64_t bytes, struct dataset_row *out,
                          struct err *err);
+/* ERR_CONFLICT where a study still uses it. */
+int dataset_delete(struct ctl *ctl, const struct dataset_row *row, struct err *err);
 /* Column overrides as the text that a dataset's identity is made of, to be freed; NULL = there are
  * none. */
 char *dataset_columns_text(const json_t *columns);

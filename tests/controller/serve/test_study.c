@@ -669,70 +669,6 @@ static void a_name_is_taken_once(void **state)
     rig_close(&r);
 }
 
-static void a_study_waits_for_its_dataset(void **state)
-{
-    struct rig r;
-    struct fake f;
-    char sha[SHA256_HEX];
-    json_t *body = NULL, *out = NULL;
-    int64_t id = 0;
-
-    (void)state;
-    rig_open(&r);
-    body = json_pack("{s:s, s:s, s:s}", "name", "d", "blob", rig_blob(&r, "d", sha), "file_name",
-                     "d.csv");
-    assert_int_equal(RIG_CALL(&r, ctl_dataset_create(r.ctl, body, &out, &rig_err)), 0);
-    json_decref(body);
-    json_decref(out);
-    id = rig_study(&r, "{" BASE "'budget':{'trials':2}}");
-    assert_int_equal(rig_get(&r, id)->n_trials, 0);
-    rig_restart(&r);
-    fake_open(&f, &r, "f", 1);
-    assert_int_equal(fake_ask(&f), 0); /* the ingest */
-    assert_true(rig_get(&r, id)->n_trials > 0);
-    assert_int_equal(fake_ask(&f), 1);
-    rig_close(&r);
-}
-
-static void a_table_that_cannot_be_read_fails_its_studies_with_the_parsers_words(void **state)
-{
-    struct rig r;
-    struct fake f;
-    struct msg_grant g;
-    struct msg_event e;
-    struct msg_answer a;
-    char sha[SHA256_HEX];
-    json_t *body = NULL, *out = NULL;
-    int64_t id = 0;
-
-    (void)state;
-    rig_open(&r);
-    body = json_pack("{s:s, s:s, s:s}", "name", "d", "blob", rig_blob(&r, "d", sha), "file_name",
-                     "d.csv");
-    assert_int_equal(RIG_CALL(&r, ctl_dataset_create(r.ctl, body, &out, &rig_err)), 0);
-    json_decref(body);
-    json_decref(out);
-    id = rig_study(&r, "{" BASE "'budget':{'trials':2}}");
-    fake_open(&f, &r, "f", 1);
-    out = fake_ask_raw(&f, 1, 1);
-    assert_int_equal(msg_grant_parse(&g, out, &rig_err), 1);
-    json_decref(out);
-    msg_event_init(&e);
-    e.type = MSG_TASK_FAILED;
-    e.trial = g.task;
-    e.fence = g.fence;
-    e.seq = 1;
-    e.reason = TR_INVALID;
-    e.detail = (char *)"d.csv: line 3: 4 fields where 5 are expected";
-    msg_grant_fini(&g);
-    assert_int_equal(fake_report(&f, &e, 1, &a), 0);
-    assert_int_equal(a.replies[0].action, MSG_OK);
-    msg_answer_fini(&a);
-    assert_string_equal(state_of(&r, id), "failed");
-    assert_non_null(strstr(rig_get(&r, id)->row.reason, "line 3"));
-    rig_close(&r);
-}
-
 static void patches_raise_budgets_only(void **state)
 {
     static const struct {
@@ -791,8 +727,6 @@ int main(void)
         cmocka_unit_test(a_spec_that_does_not_fit_changes_nothing),
         cmocka_unit_test(a_study_that_cannot_be_loaded_is_damaged_until_it_can),
         cmocka_unit_test(a_name_is_taken_once),
-        cmocka_unit_test(a_study_waits_for_its_dataset),
-        cmocka_unit_test(a_table_that_cannot_be_read_fails_its_studies_with_the_parsers_words),
         cmocka_unit_test(patches_raise_budgets_only),
     };
 
