@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/jsonx.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "ml/fit/permute.h"
 #include "ml/model/pipeline.h"
 #include "ml/table/json_text.h"
@@ -43,6 +44,9 @@ static const struct conf_opt explain_table[] = {
       "with --permutation: the column to predict (default: the model's)" },
     { "repeats", CONF_I64, AT(repeats), "5", 1, 1000, "with --permutation: shuffles per column" },
     { "seed", CONF_I64, AT(seed), "0", 0, INT64_MAX, "with --permutation: seed of the shuffles" },
+    { "missing_columns", CONF_STR, AT(missing_columns), "error", 0, 0,
+      "what to do where the table lacks columns of the model: error, or missing to read them as "
+      "missing in every row" },
     { "output", CONF_STR, AT(output), NULL, 0, 0, "write CSV (or JSON) to this file (-o)" },
     { "no_header", CONF_BOOL, AT(no_header), "false", 0, 0, "the table's first line is data" },
     { "json", CONF_BOOL, AT(json), "false", 0, 0, "JSON instead of text or CSV" },
@@ -351,9 +355,15 @@ static int explain_rows_of(struct explaining *e, const char *file, struct err *e
 {
     const char *target = e->o->target ? e->o->target : e->info->target;
     const struct model_rows_how how = { .no_header = e->o->no_header,
-                                        .target = e->o->permutation ? target : NULL };
+                                        .target = e->o->permutation ? target : NULL,
+                                        .may_lack_columns =
+                                            str_eq(e->o->missing_columns, "missing") };
     struct model_table t;
 
+    for (int i = 0; i < e->inputs && e->o->permutation; i++)
+        if (str_eq(explain_name(e, i), target))
+            return err_at(err, "--target", "the model reads the column \"%.100s\" as an input",
+                          target);
     if (model_table_open(&t, e->a, file, &how, err) < 0)
         return -1;
     e->f = t.frame;
@@ -364,6 +374,28 @@ static int explain_rows_of(struct explaining *e, const char *file, struct err *e
                  : output_write(e->o->output ? e->o->output : "-", explain_rows_write, e, err);
     model_table_close(&t);
     return rc;
+}
+
+/* Options that do not go together; NULL = all are fine. */
+static const char *bad_options(const struct explain_opts *o, bool has_table)
+{
+    if (o->permutation && !has_table)
+        return "--permutation needs a table that holds the target";
+    if (o->mean && (!has_table || o->permutation))
+        return "--mean needs a table, and goes without --permutation";
+    if (o->weights && (has_table || o->mean || o->permutation || o->pipeline))
+        return "--weights needs the model only: no table, --mean, --permutation or --pipeline";
+    if (o->pipeline && (has_table || o->output))
+        return "--pipeline needs a model only, and writes to the screen";
+    if (o->target && !o->permutation)
+        return "--target goes with --permutation";
+    if (o->class_name && (!has_table || o->permutation))
+        return "--class needs a table, and goes without --permutation";
+    if (o->rows > 0 && !has_table)
+        return "--rows needs a table";
+    if (!str_eq(o->missing_columns, "error") && !str_eq(o->missing_columns, "missing"))
+        return "--missing-columns is error or missing";
+    return NULL;
 }
 
 int cmd_explain(const struct cmd *cmd, int argc, char **argv)
@@ -379,24 +411,9 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     if ((rc = cli_args(cmd, explain_table, ARRAY_LEN(explain_table), &o, argc, argv, op, 1, 2,
                        &n)) >= 0)
         goto out;
-    if (o.permutation && n < 2) {
-        rc = cli_usage(cmd, "--permutation needs a table that holds the target");
-        goto out;
-    }
-    if (o.mean && (n < 2 || o.permutation)) {
-        rc = cli_usage(cmd, "--mean needs a table, and goes without --permutation");
-        goto out;
-    }
-    if (o.weights && (n > 1 || o.mean || o.permutation)) {
-        rc = cli_usage(cmd, "--weights needs the model only: no table, --mean or --permutation");
-        goto out;
-    }
-    if (o.pipeline && (n > 1 || o.output)) {
-        rc = cli_usage(cmd, "--pipeline needs a model only, and writes to the screen");
-        goto out;
-    }
-    if (o.target && !o.permutation) {
-        rc = cli_usage(cmd, "--target goes with --permutation");
+    const char *bad = bad_options(&o, n > 1);
+    if (bad) {
+        rc = cli_usage(cmd, bad);
         goto out;
     }
     rc = CLI_OK;

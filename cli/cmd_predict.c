@@ -232,6 +232,8 @@ int cmd_predict(const struct cmd *cmd, int argc, char **argv)
         rc = cli_usage(cmd, bad);
     else if (!(a = artifact_open(op[0], &err)))
         rc = cli_fail(&err);
+    else if (o.json && (n > 1 || strcmp(o.output, "-") != 0))
+        rc = cli_usage(cmd, "--json prints what the model is: it takes no table and no -o");
     else if (o.json)
         puts(artifact_info(a)->schema_json);
     else if (n < 2)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 struct explain_opts {
-    char *output, *target, *class_name;
+    char *output, *target, *class_name, *missing_columns;
     bool json, no_header, permutation, mean, weights, pipeline;
     int64_t rows, repeats, seed;
 };

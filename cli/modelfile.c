@@ -91,6 +91,10 @@ int model_table_open(struct model_table *t, const struct artifact *a, const char
     }
     if (t->frame)
         tell(file, a, &notes);
+    else if (err && notes.n_lacking > 0 && !how->may_lack_columns) {
+        const struct err was = *err;
+        err_set(err, was.code, "%s (--missing-columns missing reads them as missing)", was.text);
+    }
     return table_end(t);
 }
 

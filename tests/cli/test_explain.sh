@@ -106,8 +106,16 @@ ok "a network: rows cannot be explained, columns can" \
     refuses 1 'family mlp cannot be explained; --permutation' "$ASSAY" explain n.assay test.csv -o h.csv
 
 ok "a missing column is named" refuses 1 'less.csv lacks .*"x1"' "$ASSAY" explain r.assay less.csv -o h.csv
+ok "or it is missing in every row" "$ASSAY" explain r.assay less.csv --missing-columns missing -o missing.csv
+ok "with a value for it" test "$(head -1 missing.csv)" = 'prediction,score,base,"x""0",x1,kind'
+ok "also where columns are shuffled" "$ASSAY" explain r.assay less.csv --missing-columns missing --permutation
 ok "a missing target is named" refuses 1 'test.csv: .*"x9"' "$ASSAY" explain r.assay test.csv --permutation --target x9 -o h.csv
 ok "a target of text" refuses 1 'who|number' "$ASSAY" explain r.assay test.csv --permutation --target who -o h.csv
+ok "a target that is an input" refuses 1 'reads the column "kind" as an input' "$ASSAY" explain r.assay test.csv --permutation --target kind
+ok "a class without a table" refuses 2 'class needs a table' "$ASSAY" explain m.assay --class tiny
+ok "a class where columns are shuffled" refuses 2 'without --permutation' "$ASSAY" explain m.assay test.csv --permutation --class tiny
+ok "rows without a table" refuses 2 'rows needs a table' "$ASSAY" explain r.assay --rows 3
+ok "a word that is none" refuses 2 'is error or missing' "$ASSAY" explain r.assay test.csv --missing-columns no
 ok "a class that is none" refuses 1 '"huge"' "$ASSAY" explain m.assay test.csv --class huge -o h.csv
 ok "no model" refuses 1 'test.csv' "$ASSAY" explain test.csv
 ok "no table to shuffle" refuses 2 'table' "$ASSAY" explain r.assay --permutation

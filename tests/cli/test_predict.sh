@@ -75,12 +75,15 @@ ok "kept columns come first, as they were written" keeps
 ok "cells that are no numbers are missing, with one warning that counts them" counts_bad_cells
 ok "or they are an error" refuses '"x" 1' "$ASSAY" predict c.assay new.csv --bad-cells error -o no.csv
 ok "columns that the table lacks are named" refuses 'less.csv lacks 1 of the' "$ASSAY" predict c.assay less.csv -o no.csv
+ok "with the way out" refuses '(--missing-columns missing reads them as missing)' "$ASSAY" predict c.assay less.csv -o no.csv
 ok "or they are missing in every row" reads_as_missing
 ok "the order of columns does not matter, nor do further ones" ignores_order
 ok "a threshold decides between two classes" threshold
 ok "a threshold of more than 1 is refused" refuses '--threshold is a number from 0 to 1' "$ASSAY" predict c.assay new.csv --threshold 1.1
 ok "a threshold needs two classes" refuses 'two classes' "$ASSAY" predict f.assay train.csv --threshold 0.3
 ok "a column that is not there cannot be kept" refuses 'has no column "nope"' "$ASSAY" predict c.assay new.csv --keep id,nope -o no.csv
+ok "what the model is needs no table" refuses 'takes no table and no -o' "$ASSAY" predict c.assay new.csv --json
+ok "and goes to no file" refuses 'takes no table and no -o' "$ASSAY" predict c.assay --json -o no.csv
 ok "a target of 1.7e9 keeps its digits" stays_near
 ok "and so do its explanations" adds_up
 finish
