@@ -1,57 +1,22 @@
 /* baseline.c - makes the baseline model for `assay fit` (see baseline.h for what it is).
  *
- * It reads the first rows of the table, chooses task and metric as the controller would, fits
- * the baseline family in this process, and keeps the model file in memory. cmd_fit.c writes that
+ * It chooses task and metric as the controller would, fits the baseline family to the first rows
+ * of the table in this process, and keeps the model file in memory. cmd_fit.c writes that
  * file only when no trial ended in time.
  *
  * Called by cmd_fit.c. */
 #include "cli/baseline.h"
 #include "cli/modelfile.h"
-#include "cli/tablehead.h"
-#include "cli/tempdir.h"
 
 #include "base/base.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "ml/fit/fit.h"
 #include "ml/model/artifact.h"
 #include "ml/model/target.h"
-#include "proto/spec.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { FOLDS = 5 };
-
-/* ---- the first rows ---- */
-
-static struct frame *frame_of(const struct baseline_spec *spec, const char *path, struct err *err)
-{
-    struct csv_override *list = mem_array(json_object_size(spec->columns) + 1, sizeof(*list));
-    struct csv_opts opts = { .overrides = list, .name = spec->file };
-    const char *name = NULL;
-    json_t *type = NULL;
-
-    json_object_foreach((json_t *)spec->columns, name, type)
-    {
-        struct column_said said;
-        struct csv_override *o = &list[opts.n_overrides];
-        if (column_said("--columns", name, type, &said, err) < 0)
-            break;
-        *o = (struct csv_override){ .name = name,
-                                    .missing = said.missing,
-                                    .has_no_type = !said.type };
-        opts.n_overrides++;
-        (void)(said.type && csv_override_word(o, said.type));
-    }
-    struct frame *f = tablehead_frame(spec->file, &opts, path, err);
-    for (int i = 0; i < opts.n_overrides; i++)
-        mem_free((char **)list[i].missing);
-    mem_free(list);
-    return f;
-}
-
-/* ---- the model ---- */
 
 /* Task and metric are chosen by the rules that the controller uses
  * (controller/problem/problem.c). */
@@ -78,12 +43,11 @@ static int task_choose(const struct baseline_spec *spec, struct ml_data_spec *ou
     return 0;
 }
 
-static int model_make(const struct baseline_spec *spec, const struct frame *f, struct buf *out,
-                      struct err *err)
+static int model_make(const struct baseline_spec *spec, struct buf *out, struct err *err)
 {
     const struct family *family = family_find("baseline");
     double params[FAMILY_MAX_PARAMS] = { 0 };
-    struct ml_data_spec problem = { .frame = f,
+    struct ml_data_spec problem = { .frame = spec->frame,
                                     .target = spec->target,
                                     .positive = spec->positive ? spec->positive : "",
                                     .folds = FOLDS,
@@ -110,25 +74,12 @@ out:
 
 int baseline_make(struct baseline *b, const struct baseline_spec *spec, struct err *err)
 {
-    struct tempdir temp = { 0 };
-    char path[sizeof(temp.path) + 8];
-    int rc = -1;
-
-    *b = (struct baseline){ 0 };
     buf_init(&b->model, ARTIFACT_MAX_BYTES);
-    if (tempdir_make(&temp, sizeof(temp.path), err) < 0)
-        return -1;
-    snprintf(path, sizeof(path), "%s/frame", temp.path);
-    struct frame *f = frame_of(spec, path, err);
-    if (f) {
-        b->rows = f->rows;
-        rc = model_make(spec, f, &b->model, err);
-        frame_close(f);
-    }
-    tempdir_end(&temp, false);
-    if (rc < 0)
-        buf_clear(&b->model);
-    return rc;
+    b->rows = spec->frame->rows;
+    if (model_make(spec, &b->model, err) == 0)
+        return 0;
+    buf_clear(&b->model);
+    return -1;
 }
 
 static int put(FILE *out, void *ctx, struct err *err)

@@ -8,22 +8,22 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "ml/table/frame.h"
 
-#include <jansson.h>
 #include <stdint.h>
 
 /* The options of `fit`; NULL = not given. */
 struct baseline_spec {
-    const char *file, *target, *metric, *task, *positive;
-    const json_t *columns; /* name: type */
+    const struct frame *frame; /* the first rows */
+    const char *target, *metric, *task, *positive;
     int64_t seed;
 };
 struct baseline {
     struct buf model; /* the model file; empty = none */
     int64_t rows;     /* rows that the model was made of */
 };
-/* Returns -1 when no baseline can be made, for example because the table cannot be read. The
- * search that follows reports the reason. */
+/* Returns -1 when no baseline can be made, for example because the target has one value. The search
+ * that follows reports the reason. */
 int baseline_make(struct baseline *b, const struct baseline_spec *spec, struct err *err);
 int baseline_save(struct baseline *b, const char *path, struct err *err);
 void baseline_fini(struct baseline *b); /* may be called on an all-zero struct */

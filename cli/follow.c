@@ -213,6 +213,7 @@ static int check_stuck(const json_t *study, struct err *err)
 static void say_warnings(struct follow *f, const json_t *study)
 {
     const json_t *list = json_object_get(study, "warnings");
+    char text[1000];
     size_t i;
     json_t *w;
 
@@ -221,7 +222,12 @@ static void say_warnings(struct follow *f, const json_t *study)
     f->has_warned = true;
     progress_end(&f->line);
     json_array_foreach((json_t *)list, i, w)
-        fprintf(stderr, "warning: %s\n", print_safe(print_text(w, "text")));
+    {
+        str_copy(text, sizeof(text), print_text(w, "text"));
+        if (f->s->advice)
+            f->s->advice(w, text, sizeof(text));
+        fprintf(stderr, "warning: %s\n", print_safe(text));
+    }
 }
 
 /* Asks once. Returns 0 to go on, 1 when the study has ended, -1 on an error. */

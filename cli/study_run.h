@@ -28,6 +28,8 @@ struct study_run {
     bool quiet;       /* --json: no progress, no tables */
     bool detaches;    /* Ctrl-C leaves the study running; otherwise it stops the study */
     bool is_attached; /* the study began before this program did */
+    /* The text of a warning in the words of the command; NULL = as the controller has it. */
+    void (*advice)(const json_t *warning, char *out, size_t size);
     /* The value of --server, for the advice how to come back; NULL = not given. */
     const char *server_option;
 };

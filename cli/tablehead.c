@@ -1,5 +1,5 @@
 /* tablehead.c - see tablehead.h. Of CSV, JSON lines and images the first HEAD_BYTES are read; of
- * Parquet and Arrow files, which cannot be cut, the first HEAD_ROWS. Called by baseline.c and
+ * Parquet and Arrow files, which cannot be cut, the first HEAD_ROWS. Called by fit_head.c and
  * study_run.c. */
 #include "cli/tablehead.h"
 #include "cli/imagepack.h"
@@ -87,14 +87,30 @@ struct frame *tablehead_frame(const char *file, const struct csv_opts *opts, con
     return rc < 0 ? NULL : frame_open(path, err);
 }
 
-bool tablehead_is_csv(const char *file)
+/* Reads the first bytes of the file; 0 = there are none. */
+static long look(const char *file, uint8_t head[LOOK_BYTES])
 {
-    uint8_t head[LOOK_BYTES];
     struct gz *g = gz_open(file, NULL);
     long n = 0, got = 0;
 
     while (g && n < LOOK_BYTES && (got = gz_read(g, head + n, (size_t)(LOOK_BYTES - n), NULL)) > 0)
         n += got;
     gz_close(g);
-    return g && table_is_csv(head, n);
+    return n;
+}
+
+bool tablehead_is_csv(const char *file)
+{
+    uint8_t head[LOOK_BYTES];
+    long n = look(file, head);
+
+    return n > 0 && table_is_csv(head, n);
+}
+
+bool tablehead_has_all_columns(const char *file)
+{
+    uint8_t head[LOOK_BYTES];
+    long n = look(file, head);
+
+    return n > 0 && (table_is_csv(head, n) || table_is_columnar(head, n));
 }

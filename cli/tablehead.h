@@ -12,5 +12,7 @@ struct frame *tablehead_frame(const char *file, const struct csv_opts *opts, con
                               struct err *err);
 /* Whether the file is read as CSV. */
 bool tablehead_is_csv(const char *file);
+/* Whether its first rows tell all of its columns: of JSON lines, any line may name another. */
+bool tablehead_has_all_columns(const char *file);
 
 #endif

@@ -126,7 +126,7 @@ static void of_columns(struct warn_work *w)
             warn(
                 w, "never_repeats", col->name,
                 "No two rows have the same \"%.80s\", so that nothing can be learnt from it, and it "
-                "is left out: if it holds numbers or dates, say so in columns.",
+                "is left out: if it holds numbers or dates, " WARN_SAY_TYPE ".",
                 col->name);
         else
             warn(

@@ -21,10 +21,21 @@ enum {
     WARN_ALL_CELLS = 8000000
 };
 
+/* How the texts name keys of a spec. `assay fit` looks for these words and names its options instead
+ * (cli/fit_words.c). %.80s is the column. */
+#define WARN_SAY_IGNORE      "columns: {%.80s: ignore}"
+#define WARN_SAY_TYPE        "say so in columns"
+#define WARN_SAY_GROUPS      "give groups: %.80s"
+#define WARN_SAY_SOME_GROUPS "give groups"
+#define WARN_SAY_AS_GROUPS   "as groups"
+#define WARN_SAY_TIME        "give time: %.80s"
+#define WARN_SAY_SOME_TIME   "give time"
+#define WARN_SAY_AS_TIME     "as time"
+
 struct warning {
-    /* one word that stays: no_target, constant, empty, never_repeats, leak, identifier, repeats,
-     * few_rows, few_of_class, alike, other_test_rows, few_groups, large_group, grouped, ordered, left_out,
-     * more */
+    /* one word that stays: no_target, target_dates, constant, empty, never_repeats, leak, identifier,
+     * repeats, few_rows, few_of_class, alike, other_test_rows, few_groups, large_group, grouped,
+     * ordered, left_out, more */
     const char *code;
     /* "" = the whole table */
     char column[128];

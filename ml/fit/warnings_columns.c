@@ -163,13 +163,13 @@ static void of_column(struct warn_work *w, int col, const struct warn_binned *b,
         warn(
             w, "leak", name,
             "Column \"%.80s\" alone tells the target almost without error: if it is not known when "
-            "you predict, leave it out (columns: {%.80s: ignore}).",
+            "you predict, leave it out (" WARN_SAY_IGNORE ").",
             name, name);
     if (is_row_number(w, col, b, distinct) && !is_time(w, name))
         warn(
             w, "identifier", name,
             "Column \"%.80s\" numbers the rows: if the number says nothing about new rows, leave it "
-            "out (columns: {%.80s: ignore}).",
+            "out (" WARN_SAY_IGNORE ").",
             name, name);
 }
 

@@ -61,7 +61,7 @@ int warn_of_repeats(struct warn_work *w, struct err *err)
             w, "repeats", NULL,
             "%lld of %lld rows have the inputs of another row, often with another target: they count "
             "as separate rows, which folds may divide. If equal rows belong to one thing, name the "
-            "column that tells which as groups.",
+            "column that tells which " WARN_SAY_AS_GROUPS ".",
             (long long)d->n_alike, (long long)d->rows);
     if (rc < 0 || d->n_alike > 0 || d->time || !hash_rows(w, rows, hash))
         goto out;
@@ -82,7 +82,7 @@ int warn_of_repeats(struct warn_work *w, struct err *err)
     if (apart * 100 >= trained && apart >= 10)
         warn(w, "repeats", NULL,
              "%lld of %s%lld training rows are repeated in another fold, so that validation judges "
-             "rows that were trained on: remove the repeats, or give groups.",
+             "rows that were trained on: remove the repeats, or " WARN_SAY_SOME_GROUPS ".",
              (long long)apart, rows < d->rows ? "the first " : "", (long long)trained);
 out:
     mem_try_free(hash);
@@ -206,7 +206,7 @@ int warn_of_groups(struct warn_work *w, struct err *err)
         else if (is_key && keys++ >= 0 && is_alike(w, c, &k)) {
             warn(w, "grouped", f->cols[c].name,
                  "Rows with the same \"%.80s\" resemble one another (%.1f rows each), so that "
-                 "validation is too good if new rows have new ones: then give groups: %.80s.",
+                 "validation is too good if new rows have new ones: then " WARN_SAY_GROUPS ".",
                  f->cols[c].name, (double)k.first[k.groups] / (double)k.groups, f->cols[c].name);
             break;
         }
@@ -324,12 +324,11 @@ int warn_of_order(struct warn_work *w, struct err *err)
     if (col >= 0 && drift_along(w, col, &drift, err) < 0)
         return -1;
     if (col >= 0 && (is_date || drift > DRIFT)) {
-        warn(
-            w, "ordered", f->cols[col].name,
-            "%s \"%.80s\"%s, so that validation is too good if later rows are to be predicted: then "
-            "give time: %.80s.",
-            is_date ? "The rows have dates in" : "The rows are in the order of", f->cols[col].name,
-            drift > DRIFT ? " and the target drifts along it" : "", f->cols[col].name);
+        warn(w, "ordered", f->cols[col].name,
+             "%s \"%.80s\"%s, so that validation is too good if later rows are to be predicted: "
+             "then " WARN_SAY_TIME ".",
+             is_date ? "The rows have dates in" : "The rows are in the order of", f->cols[col].name,
+             drift > DRIFT ? " and the target drifts along it" : "", f->cols[col].name);
         return 0;
     }
     double *y = mem_array((size_t)w->n + 1, sizeof *y);
@@ -342,6 +341,6 @@ int warn_of_order(struct warn_work *w, struct err *err)
             w, "ordered", NULL,
             "The target drifts along the rows of the file, so that validation is too good if that "
             "order is time and later rows are to be predicted: then add a column with the time, and "
-            "give it as time.");
+            "give it " WARN_SAY_AS_TIME ".");
     return 0;
 }

@@ -174,7 +174,7 @@ static int other_find(struct warn_work *w, struct other *o, struct err *err)
         warn(w, "other_test_rows", most_by,
              "The rows of the test table can be told from those of the training table (AUC %.2f; "
              "most by \"%.80s\", %.2f alone), so that the test score will differ from validation: "
-             "check how the two were drawn, or give time if the test is later.",
+             "check how the two were drawn, or " WARN_SAY_SOME_TIME " if the test is later.",
              auc, most_by, most);
     return 0;
 }
