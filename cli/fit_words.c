@@ -129,6 +129,9 @@ void fit_spec_advice(const json_t *w, char *out, size_t size)
     if (is_one && (str_eq(code, "leak") || str_eq(code, "identifier"))) {
         (void)!snprintf(said, sizeof(said), WARN_SAY_IGNORE, column);
         put_option(out, size, said, "--columns", column, "=ignore");
+    } else if (is_one && str_eq(code, "target_dates")) {
+        (void)!snprintf(said, sizeof(said), WARN_SAY_LABEL, column);
+        put_option(out, size, said, "--columns", column, "=label");
     } else if (is_one && str_eq(code, "never_repeats")) {
         put_option(out, size, WARN_SAY_TYPE, "say so: --columns", column, "=numeric");
     } else if (str_eq(code, "grouped")) {

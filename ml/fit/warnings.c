@@ -93,6 +93,12 @@ static void of_rows(struct warn_work *w)
              "The target \"%.80s\" holds dates, so predictions are seconds since 1970 in UTC, and "
              "errors are in seconds (86400 are a day): for days, make it a number of days.",
              d->spec.target);
+    else if (at >= 0 && f->cols[at].kind == FRAME_DATE)
+        warn(
+            w, "target_dates", d->spec.target,
+            "The target \"%.80s\" holds dates, so classes are called by seconds since 1970 in UTC: "
+            "for dates as they are written, make them labels (" WARN_SAY_LABEL ").",
+            d->spec.target, d->spec.target);
     if (d->n_left_out > 0)
         warn(
             w, "left_out", NULL,

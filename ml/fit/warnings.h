@@ -24,6 +24,7 @@ enum {
 /* How the texts name keys of a spec. `assay fit` looks for these words and names its options instead
  * (cli/fit_words.c). %.80s is the column. */
 #define WARN_SAY_IGNORE      "columns: {%.80s: ignore}"
+#define WARN_SAY_LABEL       "columns: {%.80s: label}"
 #define WARN_SAY_TYPE        "say so in columns"
 #define WARN_SAY_GROUPS      "give groups: %.80s"
 #define WARN_SAY_SOME_GROUPS "give groups"

@@ -32,6 +32,8 @@ ok "a column of a monotone model" refused 1 '--monotone: t.csv has no column "m"
 ok "words for missing values are not columns" "$ASSAY" fit t.csv --target y --missing -,none --trials 1 -o m.assay
 ok "a model beside the leaderboard" refused 2 '--output: name a file: standard output shows the leaderboard' t.csv --target y -o -
 
+piped() { "$ASSAY" fit - --target z -o no.assay <t.csv 2>said; cat said; grep -F 'standard input has no column "z"' said; }
+ok "standard input is called so" piped
 in_time() { # the same with --time, where the baseline is made of the same rows
     "$ASSAY" fit t.csv --target z --time 9s -o no.assay 2>said
     [ $? -eq 1 ] && grep -F -- '--target: t.csv has no column "z"' said && [ ! -e no.assay ]
@@ -57,6 +59,11 @@ ok "a column that numbers the rows" grep -F 'leave it out (--columns n=ignore).'
 ok "a column without repeats" grep -F 'say so: --columns note=numeric.' warned
 ok "dates" grep -F 'then give --time-column day.' warned
 ok "no warning names a key of a spec" test "$(grep -cE 'columns: \{|give (groups|time)|as (groups|time)\b' warned)" -eq 0
+awk 'BEGIN { srand(2); print "x,due"; for (i = 0; i < 300; i++) printf "%.3f,2024-%02d-15\n", rand() + i % 3, i % 3 + 1 }' >due.csv
+"$ASSAY" fit due.csv --target due --trials 1 -o due.assay >/dev/null 2>dated
+ok "classes that are dates" grep -F 'make them labels (--columns due=label).' dated
+labels() { "$ASSAY" fit due.csv --target due --columns due=label --trials 1 -o due.assay 2>said; "$ASSAY" predict due.assay due.csv | head -1 | grep -F p_2024-02-15 && ! grep 1970 said; }
+ok "are then called as they are written" labels
 taken() { "$ASSAY" fit t.csv --target y --trials 1 --time-column day --columns 'the y=ignore,n=ignore' -o w.assay 2>said; ! grep -E 'the y|"n"' said; }
 ok "the advice can be taken" taken
 finish

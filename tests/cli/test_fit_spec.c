@@ -146,6 +146,7 @@ static void advice_names_options(void **state)
         { "identifier", "my id", WARN_SAY_IGNORE, "--columns 'my id=ignore'" },
         { "leak", "it's", WARN_SAY_IGNORE, "--columns 'it'\\''s=ignore'" },
         { "leak", "a,b", WARN_SAY_IGNORE, "columns: {a,b: ignore}" }, /* no option can name it */
+        { "target_dates", "due", "labels (" WARN_SAY_LABEL ").", "labels (--columns due=label)." },
         { "never_repeats", "id", WARN_SAY_TYPE ".", "say so: --columns id=numeric." },
         { "grouped", "who", "then " WARN_SAY_GROUPS ".", "then give --groups who." },
         { "ordered", "day", "then " WARN_SAY_TIME ".", "then give --time-column day." },
