@@ -118,7 +118,7 @@ static int add(struct client *c, const struct data_opts *o, const char *file, st
                    ? ""
                    : " (the same table was already there under this name)");
     if (!o->common.json)
-        told_dataset(row, file, NULL);
+        told_dataset(row, stdinfile_name(file), NULL, TOLD_SPEC);
     json_decref(row);
     return CLI_OK;
 }

@@ -341,7 +341,7 @@ static int permutation(const struct explaining *e, const char *target, struct er
              "\"family\": \"%.40s\", \"measure\": \"permutation\", \"metric\": \"%.40s\", "
              "\"score\": %.17g, \"rows\": %" PRId64 ", \"repeats\": %" PRId64,
              e->info->family, e->info->metric, score, rows, e->o->repeats);
-    rc = rc < 0 ? err_wrap(err, "%s", e->file) : list_write(&l, err);
+    rc = rc < 0 ? err_wrap(err, "%s", stdinfile_name(e->file)) : list_write(&l, err);
     if (rc > 0)
         print_permuted(e, &l, score, rows);
     mem_free(l.rows);

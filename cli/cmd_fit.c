@@ -95,7 +95,7 @@ static int submit(struct study_run *s, const struct fit_opts *o, const char *fil
     if (study_run_dataset(s, file, "train", json_object_get(spec, "columns"), &train, err) < 0)
         goto out;
     if (!s->quiet)
-        told_dataset(train, file, o->target);
+        told_dataset(train, stdinfile_name(file), o->target, TOLD_OPTION);
     if (o->test) {
         like = study_run_columns_like_new(train, o->test);
         if (study_run_dataset(s, o->test, "test", like, &test, err) < 0)

@@ -122,7 +122,8 @@ static int write_predictions(FILE *file, void *ctx, struct err *err)
 {
     const struct predicting *c = ctx;
     struct artifact_view *view = artifact_view_new(c->a, c->f, err);
-    int width = artifact_outputs(c->a), rc = view ? 0 : err_wrap(err, "%s", c->file);
+    int width = artifact_outputs(c->a),
+        rc = view ? 0 : err_wrap(err, "%s", stdinfile_name(c->file));
     float *p = mem_array((size_t)PREDICTIONS_BATCH * (size_t)width, sizeof(*p));
     struct sink sink = { file, str_eq(c->output, "-") ? "standard output" : c->output };
     struct buf out;
@@ -149,7 +150,7 @@ static int kept_open(struct model_table *t, struct predicting *c, const struct p
 
     for (char *s = strtok_r(names, ",", &save); s; s = strtok_r(NULL, ",", &save)) {
         if (frame_find(c->f, s) < 0)
-            return err_at(err, "--keep", "%s has no column \"%.100s\"", c->file, s);
+            return err_at(err, "--keep", "%s has no column \"%.100s\"", stdinfile_name(c->file), s);
         if (c->n_keep == KEEP_MAX)
             return err_at(err, "--keep", "at most %d columns can be kept", KEEP_MAX);
         list[c->n_keep++] = s;
@@ -160,7 +161,7 @@ static int kept_open(struct model_table *t, struct predicting *c, const struct p
         return -1;
     c->kept = t->frame;
     if (c->kept->rows != c->f->rows)
-        return err_set(err, ERR_IO, "%s changed while it was read", c->file);
+        return err_set(err, ERR_IO, "%s changed while it was read", stdinfile_name(c->file));
     for (int i = 0; i < c->n_keep; i++)
         c->keep[i] = frame_find(c->kept, list[i]);
     c->codes = mem_array((size_t)c->n_keep * PREDICTIONS_BATCH, sizeof(*c->codes));

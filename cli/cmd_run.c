@@ -1,13 +1,15 @@
 /* cmd_run.c - `assay run SPEC`: starts a service of its own, runs one study in it, and keeps the
  * data folder.
  *
- * Unlike `fit` it takes a spec, and unlike `submit` it needs no running controller. The folder
+ * Unlike `fit` it takes a spec, and unlike `submit` it needs no running controller. What is wrong
+ * with the spec alone is said before anything is started. The folder
  * (--dir) can be opened later with `assay serve --data-dir DIR`. */
 #include "cli/cmd.h"
 #include "cli/local.h"
 #include "cli/outfile.h"
 #include "cli/print.h"
 #include "cli/specfile.h"
+#include "cli/specnames.h"
 #include "cli/study_run.h"
 
 #include "base/io.h"
@@ -81,6 +83,8 @@ static int run_spec(struct study_run *s, struct local *local, json_t *spec, cons
 
     local->runs_commands = json_object_get(spec, "command") != NULL;
     specfile_study_name(spec, path, name, sizeof(name));
+    if (specnames_check(spec, err) < 0 || specfile_files(spec, path, err) < 0)
+        return specfile_name(path, err);
     if (local_device_check(o->device, err) < 0 ||
         outfile_check(output_of(o, name, file, sizeof(file)), err) < 0 ||
         dir_make(o->dir, err) < 0 ||
@@ -109,7 +113,10 @@ int cmd_run(const struct cmd *cmd, int argc, char **argv)
         goto out;
     s.quiet = o.json;
     rc = CLI_OK;
-    if (!(spec = specfile_load(op[0], &err)) || run_spec(&s, &local, spec, op[0], &o, &err) < 0)
+    if (o.output && strcmp(o.output, "-") == 0)
+        rc = cli_usage(cmd, "--output: name a file: standard output shows the leaderboard");
+    else if (!(spec = specfile_load(op[0], &err)) ||
+             run_spec(&s, &local, spec, op[0], &o, &err) < 0)
         rc = study_run_exit_code(&err);
 out:
     local_stop(&local, 1000);

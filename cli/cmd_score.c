@@ -299,7 +299,8 @@ static int score(const struct artifact *a, const char *file, const struct score_
     int rc = scored_rows(a, t.frame, target, o->weights, &rows, err);
     json_t *report = rc == 0 ? score_report(info, &rows, &report_how, err) : NULL;
     s.report = report;
-    rc = report ? output_write(o->output, write_report, &s, err) : err_wrap(err, "%s", file);
+    rc = report ? output_write(o->output, write_report, &s, err)
+                : err_wrap(err, "%s", stdinfile_name(file));
     json_decref(report);
     scored_fini(&rows);
     model_table_close(&t);

@@ -5,6 +5,7 @@
  * predicted for it, or the class that --class names. Called by cmd_explain.c. */
 #include "cli/explain.h"
 #include "cli/modelfile.h"
+#include "cli/stdinfile.h"
 
 #include "base/base.h"
 #include "base/mem.h"
@@ -112,7 +113,7 @@ static int block_open(struct block *b, const struct explaining *e, struct err *e
     b->p = mem_array((size_t)(b->most * e->outputs), sizeof(*b->p));
     b->of = mem_array((size_t)b->most, sizeof(*b->of));
     b->view = artifact_view_new(e->a, e->f, err);
-    return b->view ? 0 : err_wrap(err, "%s", e->file);
+    return b->view ? 0 : err_wrap(err, "%s", stdinfile_name(e->file));
 }
 
 static void block_close(struct block *b)

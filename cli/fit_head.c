@@ -1,6 +1,7 @@
 /* fit_head.c - see fit_head.h. Called by cmd_fit.c. */
 #include "cli/fit_head.h"
 
+#include "cli/stdinfile.h"
 #include "cli/tablehead.h"
 
 #include "base/base.h"
@@ -18,7 +19,9 @@ static struct frame *frame_of(const char *file, const json_t *columns, const cha
                               struct err *err)
 {
     struct csv_override *list = mem_array(json_object_size(columns) + 1, sizeof(*list));
-    struct csv_opts opts = { .overrides = list, .name = file, .overrides_optional = true };
+    struct csv_opts opts = { .overrides = list,
+                             .name = stdinfile_name(file),
+                             .overrides_optional = true };
     const char *name = NULL;
     json_t *type = NULL;
 
@@ -100,7 +103,7 @@ static int column_check(const struct frame *f, const char *file, const char *opt
     if (!name || !name[0] || frame_find(f, name) >= 0)
         return 0;
     names_tell(f, name, told, sizeof(told));
-    return err_at(err, option, "%s has no column \"%.80s\"%s", file, name, told);
+    return err_at(err, option, "%s has no column \"%.80s\"%s", stdinfile_name(file), name, told);
 }
 
 /* The names that stand before "=" in the value of an option. */

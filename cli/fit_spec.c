@@ -2,19 +2,16 @@
  * parser that the controller uses (proto/spec.h) and by the lists of samplers, schedulers and
  * families. fit_words.c turns keys of a spec back into options. Called by cmd_fit.c. */
 #include "cli/fit_spec.h"
+#include "cli/specnames.h"
 
 #include "base/base.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "ml/family/family.h"
 #include "proto/spec.h"
-#include "search/searchers.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum { MAX_NAMES = 48 }; /* of searchers or families, in an error */
 
 #define AT(f) offsetof(struct fit_opts, f)
 const struct conf_opt fit_options[FIT_OPTIONS] = {
@@ -243,73 +240,6 @@ static int check_utf8(const struct fit_opts *o, struct err *err)
     return 0;
 }
 
-static int unknown(const char *option, const char *word, const char *what, const char *const *names,
-                   size_t n, struct err *err)
-{
-    const char *near = str_nearest(word, names, n);
-    char all[260];
-
-    str_list(names, n, all, sizeof(all));
-    return near ? err_at(err, option, "\"%.40s\" is no %s; did you mean %s?", word, what, near)
-                : err_at(err, option, "\"%.40s\" is no %s; there are %s", word, what, all);
-}
-
-static int check_sampler(const char *name, struct err *err)
-{
-    const struct sampler_ops *ops = sampler_find(name);
-    const char *names[MAX_NAMES] = { "auto" };
-    size_t n = 1;
-
-    if (str_eq(name, "auto") || (ops && !ops->is_test_only))
-        return 0;
-    for (int i = 0; sampler_at(i) && n < ARRAY_LEN(names); i++) {
-        if (!sampler_at(i)->is_test_only)
-            names[n++] = sampler_at(i)->name;
-    }
-    return scheduler_find(name) ? err_at(err, "--sampler", "%s is a scheduler", name)
-                                : unknown("--sampler", name, "sampler", names, n, err);
-}
-
-static int check_scheduler(const char *name, struct err *err)
-{
-    const struct scheduler_ops *ops = scheduler_find(name);
-    const char *names[MAX_NAMES] = { "auto" };
-    size_t n = 1;
-
-    if (str_eq(name, "auto") || (ops && !ops->is_test_only))
-        return 0;
-    for (int i = 0; scheduler_at(i) && n < ARRAY_LEN(names); i++) {
-        if (!scheduler_at(i)->is_test_only)
-            names[n++] = scheduler_at(i)->name;
-    }
-    return sampler_find(name) ? err_at(err, "--scheduler", "%s is a sampler", name)
-                              : unknown("--scheduler", name, "scheduler", names, n, err);
-}
-
-static int check_families(const json_t *space, struct err *err)
-{
-    const char *names[MAX_NAMES], *near;
-    char all[260];
-    json_t *one;
-    size_t i, n = 0;
-
-    for (; n < ARRAY_LEN(names) && family_at((int)n); n++)
-        names[n] = family_at((int)n)->name;
-    str_list(names, n, all, sizeof(all));
-    json_array_foreach((json_t *)space, i, one)
-    {
-        const char *name = json_string_value(json_object_get(one, "family"));
-        if (family_find(name))
-            continue;
-        near = family_near(name);
-        return near ? err_at(err, "--families",
-                             "\"%.40s\" is no family of models; did you mean %s?", name, near)
-                    : err_at(err, "--families", "\"%.40s\" is no family of models; there are %s",
-                             name, all);
-    }
-    return 0;
-}
-
 /* What the parser of specs would say in the words of a spec, or says only with the table. */
 static int check_options(const struct fit_opts *o, const json_t *spec, struct err *err)
 {
@@ -321,10 +251,7 @@ static int check_options(const struct fit_opts *o, const json_t *spec, struct er
         return err_at(
             err, "--groups",
             "does not go with --time-column: folds are made by groups or forward in time");
-    if ((o->sampler && check_sampler(o->sampler, err) < 0) ||
-        (o->scheduler && check_scheduler(o->scheduler, err) < 0))
-        return -1;
-    return check_families(json_object_get(spec, "space"), err);
+    return specnames_check(spec, err) < 0 ? fit_spec_err(err) : 0;
 }
 
 json_t *fit_spec_new(const struct fit_opts *o, struct err *err)

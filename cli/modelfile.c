@@ -4,6 +4,7 @@
 #include "cli/imagepack.h"
 #include "cli/outfile.h"
 #include "cli/print.h"
+#include "cli/stdinfile.h"
 
 #include "base/gz.h"
 #include "base/mem.h"
@@ -83,14 +84,14 @@ int model_table_open(struct model_table *t, const struct artifact *a, const char
     if (table_begin(t, path, sizeof(path), err) < 0)
         return -1;
     if (source_open(&s, file, err) == 0) {
-        with.name = file;
+        with.name = stdinfile_name(file);
         with.file_bytes = gz_plain_bytes(s.gz);
         with.read_at = with.file_bytes >= 0 ? gz_read_at : NULL;
         t->frame = model_rows_read(a, gz_source, s.gz, &with, path, &notes, err);
         source_close(&s);
     }
     if (t->frame)
-        tell(file, a, &notes);
+        tell(stdinfile_name(file), a, &notes);
     else if (err && notes.n_lacking > 0 && !how->may_lack_columns) {
         const struct err was = *err;
         err_set(err, was.code, "%s (--missing-columns missing reads them as missing)", was.text);
@@ -110,7 +111,7 @@ int model_table_exact(struct model_table *t, const struct frame *f, const char *
                             .overrides = list,
                             .n_overrides = f->n_cols,
                             .overrides_optional = true,
-                            .name = file };
+                            .name = stdinfile_name(file) };
     int rc = table_begin(t, path, sizeof(path), err);
     if (rc == 0 && source_open(&s, file, err) == 0) {
         csv.file_bytes = gz_plain_bytes(s.gz);

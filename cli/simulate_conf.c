@@ -5,58 +5,17 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/specfile.h"
+#include "cli/specnames.h"
 #include "proto/spec.h"
 #include "search/auto.h"
-#include "search/searchers.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { DEFAULT_WORKERS = 8, DEFAULT_BUDGET = 40, DEFAULT_TRIALS = 200, MAX_NAMES = 48 };
+enum { DEFAULT_WORKERS = 8, DEFAULT_BUDGET = 40, DEFAULT_TRIALS = 200 };
 
 /* ---- one searcher ---- */
-
-static int unknown(const char *what, const char *name, const char *const *names, size_t n,
-                   struct err *err)
-{
-    const char *near = str_nearest(name, names, n);
-
-    return err_at(err, what, "\"%.40s\" is no %s%s%s%s", name, what, near ? "; did you mean " : "",
-                  near ? near : "", near ? "?" : "");
-}
-
-static const struct sampler_ops *sampler_named(const char *name, struct err *err)
-{
-    const struct sampler_ops *ops = sampler_find(name);
-    const char *names[MAX_NAMES] = { "auto" };
-    size_t n = 1;
-
-    if (ops && !ops->is_test_only)
-        return ops;
-    for (int i = 0; sampler_at(i) && n < ARRAY_LEN(names); i++) {
-        if (!sampler_at(i)->is_test_only)
-            names[n++] = sampler_at(i)->name;
-    }
-    unknown("sampler", name, names, n, err);
-    return NULL;
-}
-
-static const struct scheduler_ops *scheduler_named(const char *name, struct err *err)
-{
-    const struct scheduler_ops *ops = scheduler_find(name);
-    const char *names[MAX_NAMES] = { "auto" };
-    size_t n = 1;
-
-    if (ops && !ops->is_test_only)
-        return ops;
-    for (int i = 0; scheduler_at(i) && n < ARRAY_LEN(names); i++) {
-        if (!scheduler_at(i)->is_test_only)
-            names[n++] = scheduler_at(i)->name;
-    }
-    unknown("scheduler", name, names, n, err);
-    return NULL;
-}
 
 /* Reads "eta=4:brackets=2" into the searcher's options. */
 static int options_set(char *text, const struct search_option *options, int n, double *out,
@@ -106,7 +65,7 @@ static int set_sampler(struct simulate_pair *p, const char *text, struct err *er
     } else {
         (void)str_copy(p->sampler_text, sizeof p->sampler_text, text);
     }
-    const struct sampler_ops *ops = sampler_named(copy, err);
+    const struct sampler_ops *ops = specnames_sampler("sampler", copy, err);
     char none[] = "";
     if (!ops || options_set(options ? options : none, ops->options, ops->n_options,
                             p->sampler_options, "sampler", err) < 0)
@@ -135,7 +94,7 @@ static int set_scheduler(struct simulate_pair *p, const char *text, struct err *
     } else {
         (void)str_copy(p->scheduler_text, sizeof p->scheduler_text, text);
     }
-    const struct scheduler_ops *ops = scheduler_named(copy, err);
+    const struct scheduler_ops *ops = specnames_scheduler("scheduler", copy, err);
     char none[] = "";
     if (!ops || options_set(options ? options : none, ops->options, ops->n_options,
                             p->scheduler_options, "scheduler", err) < 0)

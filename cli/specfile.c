@@ -153,7 +153,7 @@ static int resolve(struct study_run *s, json_t *holder, const char *spec_path,
     int rc = upload_as(s, file, as, columns, row, err);
     json_decref(same);
     if (rc == 0 && !like && !s->quiet)
-        told_dataset(*row, file, json_string_value(json_object_get(holder, "target")));
+        told_dataset(*row, file, json_string_value(json_object_get(holder, "target")), TOLD_SPEC);
     if (rc == 0)
         json_object_set_new(holder, "dataset", json_string(print_text(*row, "identity")));
     return rc;
@@ -219,9 +219,9 @@ void specfile_study_name(const json_t *spec, const char *spec_path, char *out, s
 
 int specfile_name(const char *spec_path, struct err *err)
 {
-    return err->code == ERR_ARG && !str_starts(err->text, spec_path)
-               ? err_wrap(err, "%s", spec_path)
-               : -1;
+    bool is_of_spec = err->code == ERR_ARG || err->code == ERR_NOTFOUND;
+
+    return is_of_spec && !str_starts(err->text, spec_path) ? err_wrap(err, "%s", spec_path) : -1;
 }
 
 int specfile_submit(struct study_run *s, json_t *spec, const char *spec_path, bool load_if_exists,

@@ -11,6 +11,14 @@
 
 enum { PART_BYTES = 1 << 16 };
 
+/* The copy, of which a process has one: standard input can be read once. */
+static char taken[sizeof(((struct stdinfile *)0)->path)];
+
+const char *stdinfile_name(const char *file)
+{
+    return taken[0] && strcmp(file, taken) == 0 ? "standard input" : file;
+}
+
 static int write_whole(int fd, const char *p, ssize_t n)
 {
     while (n > 0) {
@@ -60,6 +68,7 @@ int stdinfile_take(struct stdinfile *f, const char **file, struct err *err)
     if (fd >= 0)
         close(fd);
     *file = f->path;
+    (void)!snprintf(taken, sizeof(taken), "%s", f->path);
     return rc;
 }
 

@@ -15,5 +15,7 @@ struct stdinfile {
  * is an error. */
 int stdinfile_take(struct stdinfile *f, const char **file, struct err *err);
 void stdinfile_end(struct stdinfile *f);
+/* What to call a file for people: "standard input" where it is the copy of that. */
+const char *stdinfile_name(const char *file);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cli/study_run.h"
 #include "cli/imagepack.h"
 #include "cli/print.h"
+#include "cli/stdinfile.h"
 #include "cli/tablehead.h"
 #include "cli/tempdir.h"
 
@@ -148,7 +149,8 @@ int study_run_dataset(struct study_run *s, const char *file, const char *name,
                       const json_t *columns, json_t **out, struct err *err)
 {
     char sha256[SHA256_HEX];
-    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    const char *shown = stdinfile_name(file);
+    const char *base = strrchr(shown, '/') ? strrchr(shown, '/') + 1 : shown;
     json_t *body = NULL, *row = NULL;
     int rc = -1;
 
@@ -169,7 +171,7 @@ int study_run_dataset(struct study_run *s, const char *file, const char *name,
     while (strcmp(print_text(row, "state"), "ingesting") == 0) {
         if (!s->local && clk_now_ms(&s->clk) >= quiet_until_ms) {
             fprintf(stderr, "waiting for a runner to read %s ('assay runner ls' lists them)\n",
-                    file);
+                    shown);
             quiet_until_ms = INT64_MAX;
         }
         if (check_going_on(s, err) < 0)
@@ -184,7 +186,7 @@ int study_run_dataset(struct study_run *s, const char *file, const char *name,
         err_set(err, ERR_ARG, "%s", print_text(row, "error"));
         goto out;
     }
-    tell_junk(row, file);
+    tell_junk(row, shown);
     *out = row;
     row = NULL;
     rc = 0;

@@ -141,7 +141,8 @@ static bool is_special(const json_t *col, const char *target, char *out, size_t 
     return *out != '\0';
 }
 
-void told_dataset(const json_t *dataset, const char *file, const char *target)
+void told_dataset(const json_t *dataset, const char *file, const char *target,
+                  const char *otherwise)
 {
     const json_t *columns = json_object_get(json_object_get(dataset, "schema"), "columns");
     char text[TEXT];
@@ -154,8 +155,8 @@ void told_dataset(const json_t *dataset, const char *file, const char *target)
         total += is_special(col, target, text, sizeof(text));
     }
     if (total > 0)
-        fprintf(stderr, "%s: %d column%s read in a special way (--columns NAME=TYPE overrides):\n",
-                print_safe(file), total, total == 1 ? " is" : "s are");
+        fprintf(stderr, "%s: %d column%s read in a special way (%s overrides):\n", print_safe(file),
+                total, total == 1 ? " is" : "s are", otherwise);
     json_array_foreach(columns, i, col)
     {
         if (is_special(col, target, text, sizeof(text)) && n++ < SHOWN)

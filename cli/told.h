@@ -11,7 +11,10 @@
 void told_column(const json_t *col, char *out, size_t size);
 /* Says on stderr which columns of a dataset were read in a special way, a few of them by name.
  * target (NULL = not known yet): lists and running text there are classes as they are written, so
- * that nothing is said of them. */
-void told_dataset(const json_t *dataset, const char *file, const char *target);
+ * that nothing is said of them. otherwise: how to say otherwise, such as TOLD_OPTION. */
+#define TOLD_OPTION "--columns NAME=TYPE"
+#define TOLD_SPEC   "columns: {NAME: TYPE} in the spec"
+void told_dataset(const json_t *dataset, const char *file, const char *target,
+                  const char *otherwise);
 
 #endif

@@ -30,7 +30,16 @@ ok "an unknown command gets the nearest" says 'there is no command "fti"; did yo
 ok "an address that is none" says "--server or ASSAY_URL: " ls --server localhost:7878
 printf 'a,b,y\n1,2,0\n3,1,1\n2,2,0\n' >t.csv
 ok "a folder that is not there" says "cannot write no/m.assay: its folder does not exist" fit t.csv --target y -o no/m.assay
-ok "a file where a folder should be" says "--dir: cannot make the folder t.csv" run "$ROOT/configs/studies/quick.yaml" --dir t.csv
+printf 'dataset: t.csv\ntarget: y\n' >t.yaml
+ok "a file where a folder should be" says "--dir: cannot make the folder t.csv" run t.yaml --dir t.csv
+printf 'dataset: t.csv\ntarget: y\nsampler: tpee\n' >t.yaml
+ok "a sampler that is none, before anything is started" says 'assay: t.yaml: sampler: "tpee" is no sampler; did you mean tpe?' run t.yaml
+printf 'dataset: t.csv\ntarget: y\nspace: [{family: bost}]\n' >t.yaml
+ok "a family that is none" says 'assay: t.yaml: space[0].family: "bost" is no family of models; did you mean boost?' run t.yaml
+printf 'dataset: no.csv\ntarget: y\n' >t.yaml
+ok "a table that is not there, and the spec that names it" says 'assay: t.yaml: dataset: no.csv: no such file' run t.yaml
+ok "a model beside the leaderboard" says '--output: name a file' run t.yaml -o -
+ok "for that no folder is made" test ! -e assay-data
 ok "a table of outcomes that is none" says "is JSON (docs/SIMULATE.md)" simulate --table t.csv
 
 ok "a folder that should be a file" says "$WORK is a folder, not a file" submit "$WORK"
@@ -60,6 +69,13 @@ ok "a table that is there already is named" again
 printf 'name: two\ndataset: two\ntarget: class\nbudget: {trials: 2}\nspace: [{family: linear}]\n' >two.yaml
 "$ASSAY" submit two.yaml --follow >/dev/null 2>&1
 printf 'x,y\n1,2\n' >other.csv
+printf 'a,b,y\n1,2,0\n3,1\n' >cut.csv
+ok "a table that was cut off" says "line 3: expected 3 fields, found 2" data add cut.csv
+printf 'a,b,y\n1,2,0\n3,1,1\n' >cut.csv
+mended() { "$ASSAY" data add cut.csv | grep -F 'cut: 2 rows, 3 columns'; }
+ok "is added under the same name when it is mended" mended
+says_columns() { printf 'd,y\n2024-01-05,1\n2024-02-05,2\n' | "$ASSAY" data add - --name dates 2>&1 | grep -F 'standard input: 1 column is read in a special way (columns: {NAME: TYPE} in the spec overrides):'; }
+ok "standard input is called so, and a spec says how to read it" says_columns
 ok "a name that is too long is not cut" says "name: is 130 bytes long, at most 120" data add other.csv --name "$(printf 'n%.0s' {1..130})"
 "$ASSAY" export two -o two.assay >/dev/null
 ok "a full disk is said with the file's name" says "cannot write /dev/full: " predict two.assay two.csv -o /dev/full
