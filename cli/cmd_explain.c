@@ -7,6 +7,7 @@
 #include "cli/cmd.h"
 #include "cli/explain.h"
 #include "cli/modelfile.h"
+#include "cli/outfile.h"
 #include "cli/pipeline.h"
 #include "cli/print.h"
 #include "cli/stdinfile.h"
@@ -425,7 +426,9 @@ int cmd_explain(const struct cmd *cmd, int argc, char **argv)
     e.info = artifact_info(a);
     e.inputs = artifact_columns(a);
     e.outputs = artifact_outputs(a);
-    if ((n > 1 && stdinfile_take(&input, &op[1], &err) < 0) ||
+    if ((o.output && outfile_apart(o.output, op[0], &err) < 0) ||
+        (o.output && n > 1 && outfile_apart(o.output, op[1], &err) < 0) ||
+        (n > 1 && stdinfile_take(&input, &op[1], &err) < 0) ||
         (o.weights ? explain_weights(&e, &err)
          : n < 2   ? model_only(&e, &err)
                    : explain_rows_of(&e, op[1], &err)) < 0)

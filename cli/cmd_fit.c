@@ -48,7 +48,8 @@ static json_t *inputs_check(const struct fit_opts *o, const char *train, struct 
         err_set(err, ERR_NOTFOUND, "%s: no such file", train);
     else if (o->test && io_file_bytes(o->test) < 0)
         err_set(err, ERR_NOTFOUND, "%s: no such file", o->test);
-    else if (outfile_check(o->output, err) == 0)
+    else if (outfile_check(o->output, err) == 0 && outfile_apart(o->output, train, err) == 0 &&
+             (!o->test || outfile_apart(o->output, o->test, err) == 0))
         return spec;
     json_decref(spec);
     return NULL;

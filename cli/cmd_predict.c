@@ -5,6 +5,7 @@
  * read a second time, as text, so that they are written as they stood. */
 #include "cli/call.h"
 #include "cli/modelfile.h"
+#include "cli/outfile.h"
 #include "cli/print.h"
 #include "cli/stdinfile.h"
 
@@ -241,7 +242,8 @@ int cmd_predict(const struct cmd *cmd, int argc, char **argv)
         rc = cli_usage(cmd, "DATA.csv is missing");
     else if (predictions_check(artifact_info(a), &how, "--threshold", "--interval", &err) < 0)
         rc = cli_usage(cmd, err.text);
-    else if (stdinfile_take(&input, &op[1], &err) < 0 || predict(a, op[1], &o, &how, &err) < 0)
+    else if (outfile_apart(o.output, op[0], &err) < 0 || outfile_apart(o.output, op[1], &err) < 0 ||
+             stdinfile_take(&input, &op[1], &err) < 0 || predict(a, op[1], &o, &how, &err) < 0)
         rc = cli_fail(&err);
 out:
     stdinfile_end(&input);

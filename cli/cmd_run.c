@@ -87,6 +87,7 @@ static int run_spec(struct study_run *s, struct local *local, json_t *spec, cons
         return specfile_name(path, err);
     if (local_device_check(o->device, err) < 0 ||
         outfile_check(output_of(o, name, file, sizeof(file)), err) < 0 ||
+        specfile_apart(spec, path, output_of(o, name, file, sizeof(file)), err) < 0 ||
         dir_make(o->dir, err) < 0 ||
         local_start(local, o->dir, (int)o->runners, o->device, 0, err) < 0)
         return -1;

@@ -2,6 +2,7 @@
  * controller. score_report.c makes the report; this file reads the table and prints it. */
 #include "cli/call.h"
 #include "cli/modelfile.h"
+#include "cli/outfile.h"
 #include "cli/print.h"
 #include "cli/score.h"
 #include "cli/stdinfile.h"
@@ -341,7 +342,8 @@ int cmd_score(const struct cmd *cmd, int argc, char **argv)
         rc = cli_fail(&err);
     else if (o.threshold && artifact_info(a)->task != ML_BINARY)
         rc = cli_usage(cmd, "--threshold is for a target of two classes");
-    else if (stdinfile_take(&input, &op[1], &err) < 0 || score(a, op[1], &o, threshold, &err) < 0)
+    else if (outfile_apart(o.output, op[0], &err) < 0 || outfile_apart(o.output, op[1], &err) < 0 ||
+             stdinfile_take(&input, &op[1], &err) < 0 || score(a, op[1], &o, threshold, &err) < 0)
         rc = cli_fail(&err);
 out:
     stdinfile_end(&input);

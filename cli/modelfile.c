@@ -66,11 +66,10 @@ static void tell(const char *file, const struct artifact *a, const struct model_
         fprintf(stderr, "%s lacks %d of the %d columns of the model, which read as missing: %s\n",
                 print_safe(file), notes->n_lacking, artifact_columns(a),
                 print_safe(notes->lacking));
-    if (notes->bad_columns == 1)
-        print_not_numbers(file, notes->bad_column, notes->bad_cells);
-    else if (notes->bad_columns > 1)
-        fprintf(stderr, "%s: %" PRId64 " cells cannot be read and count as missing: %s\n",
-                print_safe(file), notes->bad_cells, print_safe(notes->bad));
+    if (notes->bad_cells > 0)
+        fprintf(stderr, "%s: %" PRId64 " cell%s cannot be read and count%s as missing: %s\n",
+                print_safe(file), notes->bad_cells, notes->bad_cells == 1 ? "" : "s",
+                notes->bad_cells == 1 ? "s" : "", print_safe(notes->bad));
 }
 
 int model_table_open(struct model_table *t, const struct artifact *a, const char *file,

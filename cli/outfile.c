@@ -101,3 +101,13 @@ int outfile_check(const char *path, struct err *err)
     (void)outfile_end(&o, -1, NULL);
     return 0;
 }
+
+int outfile_apart(const char *path, const char *input, struct err *err)
+{
+    struct stat a, b;
+
+    if (strcmp(path, "-") == 0 || stat(path, &a) < 0 || stat(input, &b) < 0 ||
+        !S_ISREG(a.st_mode) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return 0;
+    return err_at(err, "--output", "%s is the file that is read: name another one", path);
+}

@@ -25,5 +25,7 @@ int outfile_open(struct outfile *o, const char *path, struct err *err);
 int outfile_end(struct outfile *o, int rc, struct err *err);
 /* Checks whether the file could be written, and leaves nothing behind. Asked before long work. */
 int outfile_check(const char *path, struct err *err);
+/* Refuses an output that is this input, also under another name: it would be lost. */
+int outfile_apart(const char *path, const char *input, struct err *err);
 
 #endif

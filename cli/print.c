@@ -484,9 +484,12 @@ void print_leaderboard(const json_t *board, int limit, FILE *out)
         fprintf(out, "* on the front: no trial beats it in all objectives (assay pareto)\n");
 }
 
-void print_not_numbers(const char *file, const char *column, int64_t n)
+void print_not_read(const char *file, const char *column, const char *kind, int64_t n)
 {
-    fprintf(stderr, "%s: %" PRId64 " cell%s of column \"%.200s\" %s\n", print_safe(file), n,
-            n == 1 ? "" : "s", print_safe(column ? column : ""),
-            n == 1 ? "is no number and reads as missing" : "are no numbers and read as missing");
+    bool is_date = kind && strcmp(kind, "date") == 0;
+
+    fprintf(stderr, "%s: %" PRId64 " cell%s of column \"%.200s\" %s %s%s and read%s as missing\n",
+            print_safe(file), n, n == 1 ? "" : "s", print_safe(column ? column : ""),
+            n == 1 ? "is" : "are", is_date ? "no date" : "no number", n == 1 ? "" : "s",
+            n == 1 ? "s" : "");
 }

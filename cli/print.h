@@ -44,8 +44,9 @@ const char *print_text(const json_t *o, const char *key);
 int64_t print_ended_trials(
     const json_t *study); /* the trials of a study (its JSON) that have ended, in whatever way */
 
-/* Says on stderr how many cells of a column declared numeric hold other text. */
-void print_not_numbers(const char *file, const char *column, int64_t n);
+/* Says on stderr how many cells of a column of numbers, or with the kind "date" of dates, hold other
+ * text. */
+void print_not_read(const char *file, const char *column, const char *kind, int64_t n);
 
 /* Says below the table when the list goes on. */
 void print_more(const json_t *answer);

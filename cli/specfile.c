@@ -4,6 +4,7 @@
  * before a large table is uploaded. Called by cmd_run.c, cmd_submit.c, cmd_preview.c and
  * simulate_conf.c. */
 #include "cli/specfile.h"
+#include "cli/outfile.h"
 #include "cli/print.h"
 #include "cli/specprogram.h"
 #include "cli/told.h"
@@ -181,6 +182,20 @@ int specfile_files(const json_t *spec, const char *spec_path, struct err *err)
         train < 0 ? -1 : is_file(json_object_get(spec, "test"), "test.dataset", spec_path, err);
 
     return train < 0 || test < 0 ? -1 : train * SPECFILE_TRAIN + test * SPECFILE_TEST;
+}
+
+int specfile_apart(const json_t *spec, const char *spec_path, const char *output, struct err *err)
+{
+    const json_t *holders[] = { spec, json_object_get(spec, "test") };
+    char file[1024];
+
+    for (size_t i = 0; i < ARRAY_LEN(holders); i++) {
+        const char *name = json_string_value(json_object_get(holders[i], "dataset"));
+        if (name && find_file(name, spec_path, file, sizeof(file)) &&
+            outfile_apart(output, file, err) < 0)
+            return -1;
+    }
+    return outfile_apart(output, spec_path, err);
 }
 
 static int resolve_tables(struct study_run *s, json_t *spec, const char *spec_path, bool is_named,

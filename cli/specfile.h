@@ -12,6 +12,8 @@
 
 /* Reads the spec and checks all of it (proto/spec.h). "-" is standard input. */
 json_t *specfile_load(const char *path, struct err *err);
+/* Refuses an output that is the spec or one of its tables (outfile.h). */
+int specfile_apart(const json_t *spec, const char *spec_path, const char *output, struct err *err);
 /* Uploads the tables that are named by path, which changes the spec, and submits it. *study is
  * the controller's answer. With load_if_exists a spec without a name takes its table's name;
  * otherwise the controller finds a name that is free. */
@@ -23,6 +25,8 @@ void specfile_study_name(const json_t *spec, const char *spec_path, char *out, s
  * table looks like a file and is not there. */
 enum { SPECFILE_TRAIN = 1, SPECFILE_TEST = 2 };
 int specfile_files(const json_t *spec, const char *spec_path, struct err *err);
+/* Refuses an output that is the spec or one of its tables (outfile.h). */
+int specfile_apart(const json_t *spec, const char *spec_path, const char *output, struct err *err);
 /* Uploads the tables that are named by path, which changes the spec. */
 int specfile_upload(struct study_run *s, json_t *spec, const char *spec_path, struct err *err);
 /* Puts the name of the spec's file before an error about one of its keys. Returns -1. */

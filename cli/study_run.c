@@ -116,7 +116,7 @@ static int check_going_on(struct study_run *s, struct err *err)
     return s->local && !local_is_alive(s->local, err) ? -1 : 0;
 }
 
-/* Reports the columns that were declared numeric and hold other text too. */
+/* Reports the columns of numbers or dates that hold other text too. */
 static void tell_junk(const json_t *dataset, const char *file)
 {
     size_t i;
@@ -126,7 +126,8 @@ static void tell_junk(const json_t *dataset, const char *file)
     {
         int64_t n = json_integer_value(json_object_get(col, "not_numbers"));
         if (n > 0)
-            print_not_numbers(file, json_string_value(json_object_get(col, "name")), n);
+            print_not_read(file, json_string_value(json_object_get(col, "name")),
+                           json_string_value(json_object_get(col, "kind")), n);
     }
 }
 

@@ -69,11 +69,10 @@ static int junk(const struct frame *f, const struct model_rows_how *how,
         list_add(notes->bad, sizeof(notes->bad), notes->bad_columns++ ? ", " : "", c->name,
                  c->not_numbers);
         notes->bad_cells += c->not_numbers;
-        notes->bad_column = c->name;
     }
     if (notes->bad_cells > 0 && how->refuses_cells)
-        return err_set(err, ERR_ARG, "%s: %" PRId64 " cell%s no number: %s", how->name,
-                       notes->bad_cells, notes->bad_cells == 1 ? " is" : "s are", notes->bad);
+        return err_set(err, ERR_ARG, "%s: %" PRId64 " cell%s cannot be read: %s", how->name,
+                       notes->bad_cells, notes->bad_cells == 1 ? "" : "s", notes->bad);
     return 0;
 }
 

@@ -35,8 +35,7 @@ struct model_rows_notes {
     char lacking[200]; /* their names: "a", "b", … */
     int64_t bad_cells; /* cells that could not be read, of `bad_columns` columns */
     int bad_columns;
-    char bad[200];          /* "a" 3, "b" 1 */
-    const char *bad_column; /* the last of them; of the frame */
+    char bad[200]; /* "a" 3, "b" 1 */
 };
 
 /* Reads the stream into a frame at `path`. NULL and err. */

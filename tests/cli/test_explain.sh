@@ -121,5 +121,6 @@ ok "no model" refuses 1 'test.csv' "$ASSAY" explain test.csv
 ok "no table to shuffle" refuses 2 'table' "$ASSAY" explain r.assay --permutation
 ok "a target without --permutation" refuses 2 'permutation' "$ASSAY" explain r.assay test.csv --target y
 ok "nowhere to write" refuses 1 'no/such' "$ASSAY" explain r.assay test.csv -o no/such/place.csv
+ok "explanations do not replace the table" refuses 1 'is the file that is read' "$ASSAY" explain r.assay test.csv -o test.csv
 ok "nothing is left behind" test -z "$(ls -A "$TMPDIR")"
 finish

@@ -11,6 +11,7 @@ awk 'BEGIN { srand(1); print "n,day,x,the y,note,y"
         printf "%d,2024-%02d-%02d,%.4f,%.4f,w%dz,%.4f\n", i, i % 12 + 1, i % 28 + 1, x, 3 * y, i * 7919 % 1009, y } }' >t.csv
 awk 'NR > 1 { printf "{\"x\": %d%s}\n", NR, (NR > 50 ? ", \"y\": " NR % 7 : "") }' t.csv >late.jsonl
 gzip -k t.csv
+ln -s t.csv u.csv
 printf "x,y\n1,2\n" >l.csv
 
 refused() { # code text arguments...: one line, before anything is started
@@ -32,6 +33,8 @@ ok "a column of a monotone model" refused 1 '--monotone: t.csv has no column "m"
 ok "words for missing values are not columns" "$ASSAY" fit t.csv --target y --missing -,none --trials 1 -o m.assay
 ok "a model beside the leaderboard" refused 2 '--output: name a file: standard output shows the leaderboard' t.csv --target y -o -
 
+ok "a model in the place of its table" refused 2 '--output: t.csv is the file that is read: name another one' t.csv --target y -o t.csv
+ok "also under another name" refused 2 '--output: u.csv is the file' t.csv --target y -o u.csv
 piped() { "$ASSAY" fit - --target z -o no.assay <t.csv 2>said; cat said; grep -F 'standard input has no column "z"' said; }
 ok "standard input is called so" piped
 in_time() { # the same with --time, where the baseline is made of the same rows
@@ -64,6 +67,9 @@ awk 'BEGIN { srand(2); print "x,due"; for (i = 0; i < 300; i++) printf "%.3f,202
 ok "classes that are dates" grep -F 'make them labels (--columns due=label).' dated
 labels() { "$ASSAY" fit due.csv --target due --columns due=label --trials 1 -o due.assay 2>said; "$ASSAY" predict due.assay due.csv | head -1 | grep -F p_2024-02-15 && ! grep 1970 said; }
 ok "are then called as they are written" labels
+sed '5s/2024-[0-9-]*/soon/' t.csv >soon.csv
+bad_date() { "$ASSAY" fit soon.csv --target y --trials 1 -o soon.assay 2>said; grep -F 'soon.csv: 1 cell of column "day" is no date and reads as missing' said; }
+ok "a cell that is no date is not called a bad number" bad_date
 taken() { "$ASSAY" fit t.csv --target y --trials 1 --time-column day --columns 'the y=ignore,n=ignore' -o w.assay 2>said; ! grep -E 'the y|"n"' said; }
 ok "the advice can be taken" taken
 finish

@@ -123,6 +123,26 @@ static void folders_and_missing_places_are_refused(void **state)
     assert_holds(file, "old");
 }
 
+static void an_output_is_no_input(void **state)
+{
+    struct err err = { 0 };
+    char link[400];
+
+    (void)state;
+    put(file, "table");
+    put(other, "model");
+    (void)snprintf(link, sizeof(link), "%s/link", dir);
+    assert_int_equal(symlink(file, link), 0);
+    assert_int_equal(outfile_apart(file, other, &err), 0);
+    assert_int_equal(outfile_apart("-", file, &err), 0);
+    assert_int_equal(outfile_apart("/dev/null", "/dev/null", &err), 0);
+    assert_int_equal(outfile_apart("nowhere", file, &err), 0);
+    assert_int_equal(outfile_apart(file, file, &err), -1);
+    assert_non_null(strstr(err.text, "is the file that is read: name another one"));
+    assert_int_equal(outfile_apart(link, file, &err), -1);
+    assert_int_equal(outfile_apart(file, link, &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +150,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_are_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(pipes_are_written_as_they_are, setup, teardown),
         cmocka_unit_test_setup_teardown(folders_and_missing_places_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_output_is_no_input, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

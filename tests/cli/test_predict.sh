@@ -74,6 +74,11 @@ ok "labels stay as they are spelt" keeps_labels
 ok "kept columns come first, as they were written" keeps
 ok "cells that are no numbers are missing, with one warning that counts them" counts_bad_cells
 ok "or they are an error" refuses '"x" 1' "$ASSAY" predict c.assay new.csv --bad-cells error -o no.csv
+one_bad() { printf 'id,x,kind,day\n1,1,a,soon\n2,1,b,2024-01-05\n' | "$ASSAY" predict c.assay - 2>said >o; cat said; grep -F 'standard input: 1 cell cannot be read and counts as missing: "day" 1' said; }
+ok "a bad date is no bad number" one_bad
+kept() { cp c.assay m.assay; cp new.csv n.csv; refuses 'is the file that is read' "$ASSAY" predict "$@" && cmp c.assay m.assay && cmp new.csv n.csv; }
+ok "predictions do not replace the table" kept m.assay n.csv -o n.csv
+ok "nor the model" kept m.assay n.csv -o m.assay
 ok "columns that the table lacks are named" refuses 'less.csv lacks 1 of the' "$ASSAY" predict c.assay less.csv -o no.csv
 ok "with the way out" refuses '(--missing-columns missing reads them as missing)' "$ASSAY" predict c.assay less.csv -o no.csv
 ok "or they are missing in every row" reads_as_missing

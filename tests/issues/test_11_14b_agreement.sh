@@ -38,7 +38,7 @@ junk_is_missing() {
 }
 predict_too() {
     "$ASSAY" predict junk.assay junk.csv -o jp.csv 2>jp.err && [ "$(wc -l <jp.csv)" -eq 301 ] &&
-        grep -F '6 cells of column "x1"' jp.err
+        grep -F '6 cells cannot be read and count as missing: "x1" 6' jp.err
 }
 words_only() {
     ! "$ASSAY" fit train.csv --target class --columns level=numeric --trials 2 -o no.assay 2>said &&

@@ -39,6 +39,9 @@ ok "a family that is none" says 'assay: t.yaml: space[0].family: "bost" is no fa
 printf 'dataset: no.csv\ntarget: y\n' >t.yaml
 ok "a table that is not there, and the spec that names it" says 'assay: t.yaml: dataset: no.csv: no such file' run t.yaml
 ok "a model beside the leaderboard" says '--output: name a file' run t.yaml -o -
+printf 'dataset: t.csv\ntarget: y\n' >t.yaml
+ok "a model in the place of its table" says '--output: t.csv is the file that is read' run t.yaml -o t.csv
+ok "or of its spec" says '--output: t.yaml is the file that is read' run t.yaml -o t.yaml
 ok "for that no folder is made" test ! -e assay-data
 ok "a table of outcomes that is none" says "is JSON (docs/SIMULATE.md)" simulate --table t.csv
 
