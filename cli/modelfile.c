@@ -72,6 +72,22 @@ static void tell(const char *file, const struct artifact *a, const struct model_
                 notes->bad_cells == 1 ? "s" : "", print_safe(notes->bad));
 }
 
+/* Adds the option that may help to the error about columns that the table lacks. */
+static void tell_way_out(const struct artifact *a, const struct model_rows_how *how,
+                         const struct model_rows_notes *notes, struct err *err)
+{
+    bool lacks_all = notes->n_lacking == artifact_columns(a);
+    struct err was;
+
+    if (!err)
+        return;
+    was = *err;
+    err_set(err, was.code, "%s (%s)", was.text,
+            !lacks_all       ? "--missing-columns missing reads them as missing"
+            : how->no_header ? "its first line was read as data: leave out --no-header"
+                             : "if its first line is data, give --no-header");
+}
+
 int model_table_open(struct model_table *t, const struct artifact *a, const char *file,
                      const struct model_rows_how *how, struct err *err)
 {
@@ -91,10 +107,8 @@ int model_table_open(struct model_table *t, const struct artifact *a, const char
     }
     if (t->frame)
         tell(stdinfile_name(file), a, &notes);
-    else if (err && notes.n_lacking > 0 && !how->may_lack_columns) {
-        const struct err was = *err;
-        err_set(err, was.code, "%s (--missing-columns missing reads them as missing)", was.text);
-    }
+    else if (notes.n_lacking > 0)
+        tell_way_out(a, how, &notes, err);
     return table_end(t);
 }
 

@@ -81,6 +81,9 @@ ok "predictions do not replace the table" kept m.assay n.csv -o n.csv
 ok "nor the model" kept m.assay n.csv -o m.assay
 ok "columns that the table lacks are named" refuses 'less.csv lacks 1 of the' "$ASSAY" predict c.assay less.csv -o no.csv
 ok "with the way out" refuses '(--missing-columns missing reads them as missing)' "$ASSAY" predict c.assay less.csv -o no.csv
+tail -n +2 train.csv >bare.csv
+ok "a table without a header" refuses '(if its first line is data, give --no-header)' "$ASSAY" predict c.assay bare.csv -o no.csv
+ok "and one with a header that was said to have none" refuses 'leave out --no-header)' "$ASSAY" predict c.assay train.csv --no-header -o no.csv
 ok "or they are missing in every row" reads_as_missing
 ok "the order of columns does not matter, nor do further ones" ignores_order
 ok "a threshold decides between two classes" threshold
