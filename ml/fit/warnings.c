@@ -75,6 +75,35 @@ static bool *inputs_take(const struct ml_data *d)
     return is_input;
 }
 
+bool warn_is_day(const struct frame_col *c)
+{
+    return c->kind == FRAME_DATE && !(c->note && strstr(c->note, "\"read\":\"time\""));
+}
+
+/* The target holds dates or times of day. */
+static void of_dates(struct warn_work *w, const struct frame_col *c)
+{
+    const char *what = warn_is_day(c) ? "dates" : "times of day";
+    const char *unit = warn_is_day(c) ? "seconds since 1970 in UTC" : "seconds since midnight";
+
+    if (w->d->n_classes > 0)
+        warn(
+            w, "target_dates", c->name,
+            "The target \"%.80s\" holds %s, so classes are called by %s: for %s as they are written, "
+            "make them labels (" WARN_SAY_LABEL ").",
+            c->name, what, unit, what, c->name);
+    else if (warn_is_day(c))
+        warn(w, "target_dates", c->name,
+             "The target \"%.80s\" holds dates, so predictions are %s, and errors are in seconds "
+             "(86400 are a day): for days, make it a number of days.",
+             c->name, unit);
+    else
+        warn(w, "target_dates", c->name,
+             "The target \"%.80s\" holds times of day, so predictions are %s, and errors are in "
+             "seconds: midnight is as far from 23:59 as can be.",
+             c->name, unit);
+}
+
 static void of_rows(struct warn_work *w)
 {
     const struct ml_data *d = w->d;
@@ -88,17 +117,8 @@ static void of_rows(struct warn_work *w)
             "%lld of %lld rows have no value in the target \"%.80s\" and are left out: fill them in, "
             "or leave them to be predicted later.",
             (long long)none, (long long)f->rows, d->spec.target);
-    if (d->n_classes == 0 && at >= 0 && f->cols[at].kind == FRAME_DATE)
-        warn(w, "target_dates", d->spec.target,
-             "The target \"%.80s\" holds dates, so predictions are seconds since 1970 in UTC, and "
-             "errors are in seconds (86400 are a day): for days, make it a number of days.",
-             d->spec.target);
-    else if (at >= 0 && f->cols[at].kind == FRAME_DATE)
-        warn(
-            w, "target_dates", d->spec.target,
-            "The target \"%.80s\" holds dates, so classes are called by seconds since 1970 in UTC: "
-            "for dates as they are written, make them labels (" WARN_SAY_LABEL ").",
-            d->spec.target, d->spec.target);
+    if (at >= 0 && f->cols[at].kind == FRAME_DATE)
+        of_dates(w, &f->cols[at]);
     if (d->n_left_out > 0)
         warn(
             w, "left_out", NULL,

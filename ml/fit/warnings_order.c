@@ -303,12 +303,6 @@ static int rising_column(const struct warn_work *w)
     return found;
 }
 
-/* A column of dates; times of day come back every day, and order no rows. */
-static bool is_day(const struct frame_col *c)
-{
-    return c->kind == FRAME_DATE && !(c->note && strstr(c->note, "\"read\":\"time\""));
-}
-
 int warn_of_order(struct warn_work *w, struct err *err)
 {
     const struct frame *f = w->d->spec.frame;
@@ -318,7 +312,7 @@ int warn_of_order(struct warn_work *w, struct err *err)
     if (w->d->time || (w->by->groups && *w->by->groups) || w->n < 20 * STRETCHES)
         return 0;
     for (int c = 0; c < f->n_cols && col < 0; c++)
-        col = is_day(&f->cols[c]) && warn_is_candidate(w, c) ? c : -1;
+        col = warn_is_day(&f->cols[c]) && warn_is_candidate(w, c) ? c : -1;
     bool is_date = col >= 0;
     col = is_date ? col : rising_column(w);
     if (col >= 0 && drift_along(w, col, &drift, err) < 0)

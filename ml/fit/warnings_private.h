@@ -29,6 +29,8 @@ void warn(struct warn_work *w, const char *code, const char *column, const char 
  * column that only says how rows are used. */
 bool warn_is_candidate(const struct warn_work *w, int col);
 bool warn_is_input(const struct warn_work *w, int col);
+/* A column of dates; times of day come back every day, and order no rows. */
+bool warn_is_day(const struct frame_col *c);
 
 /* WARN_LEAST_ROWS: fewer tell nothing for certain. */
 enum { WARN_BINS = 64, WARN_LEAST_ROWS = 50 };

@@ -189,6 +189,24 @@ static void a_target_of_dates_says_its_unit(void **state)
     assert_non_null(strstr(w.of[0].text, "seconds since 1970"));
 }
 
+static void a_target_of_times_counts_from_midnight(void **state)
+{
+    struct warnings w = { 0 };
+    char text[24 * ROWS + 8] = "a,y\n";
+    size_t n = 4;
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 5, 0);
+    for (int i = 0; i < ROWS; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%.5f,%02d:%02d\n", rng_normal(&r),
+                              (int)rng_below(&r, 24), (int)rng_below(&r, 60));
+    found_in(csv_frame(text, NULL), ML_REGRESSION, &nothing, NULL, &w);
+    expect_one(&w, "target_dates", "y");
+    assert_non_null(
+        strstr(w.of[0].text, "times of day, so predictions are seconds since midnight"));
+}
+
 static void classes_of_dates_say_how_they_are_called(void **state)
 {
     struct warnings w = { 0 };
@@ -515,6 +533,7 @@ int main(void)
         cmocka_unit_test(a_column_that_gives_the_target_away_is_named),
         cmocka_unit_test(rows_without_a_target_few_rows_and_rare_classes_are_counted),
         cmocka_unit_test(a_target_of_dates_says_its_unit),
+        cmocka_unit_test(a_target_of_times_counts_from_midnight),
         cmocka_unit_test(classes_of_dates_say_how_they_are_called),
         cmocka_unit_test(a_row_number_is_an_identifier),
         cmocka_unit_test(rows_that_repeat_are_kept_in_one_fold),
