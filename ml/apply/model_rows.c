@@ -19,6 +19,15 @@ static struct csv_override override_of(const struct artifact *a, const char *nam
         struct csv_override){ .name = name, .type = type, .kind = kind, .note = r ? r->note : "" };
 }
 
+/* Classes are texts, except those that training read from dates, or from numbers with signs. */
+static enum frame_type target_type(const struct artifact *a, const char *name)
+{
+    const struct reading *r = artifact_reading(a, name);
+    bool is_number = r && (r->kind == FRAME_DATE || strstr(r->note, "\"read\":\"number\""));
+
+    return artifact_info(a)->task == ML_REGRESSION || is_number ? FRAME_NUMERIC : FRAME_CATEGORICAL;
+}
+
 /* Appends to a list of names that fits an error. */
 static void list_add(char *list, size_t size, const char *before, const char *name, int64_t n)
 {
@@ -89,9 +98,7 @@ struct frame *model_rows_read(const struct artifact *a, csv_source *source, void
     for (int i = 0; i < artifact_columns(a); i++)
         list[n++] = override_of(a, artifact_column_name(a, i), artifact_column_type(a, i));
     if (how->target)
-        list[n++] = override_of(a, how->target,
-                                artifact_info(a)->task == ML_REGRESSION ? FRAME_NUMERIC
-                                                                        : FRAME_CATEGORICAL);
+        list[n++] = override_of(a, how->target, target_type(a, how->target));
     const struct csv_opts csv = { .header = how->no_header ? CSV_HEADER_NO : CSV_HEADER_YES,
                                   .overrides = list,
                                   .n_overrides = n,

@@ -84,6 +84,16 @@ refuses() { # pattern command...
     cat said
     grep -F -- "$pattern" said && [ ! -s o ]
 }
+# classes that are dates, or numbers with a sign, are read as they were for the training
+read_as_trained() { # printf's form of class 0, 1, 2
+    awk -v form="$1" 'BEGIN { srand(4); print "x,what"; for (i = 0; i < 240; i++) printf "%.3f," form "\n", i % 3 + rand() * 1.4, i % 3 + 1 }' >read.csv
+    "$ASSAY" fit read.csv --target what --families linear --trials 2 -o read.assay >fit.log 2>&1 &&
+        "$ASSAY" score read.assay read.csv >said && cat said && grep -F '240 rows scored; logloss' said &&
+        "$ASSAY" explain read.assay read.csv --permutation | grep -F 'on 240 rows'
+}
+ok "classes that are dates are known again" read_as_trained '2024-%02d-15'
+ok "classes that are shares" read_as_trained '%d0%%'
+ok "classes that are amounts" read_as_trained '$%d'
 ok "accuracy is what predict's rows say" agrees_with_predict
 ok "confusion, classes and groups add up" counts_the_matrix
 ok "weights count as copies of rows" weights_are_copies
