@@ -169,6 +169,20 @@ static int kept_open(struct model_table *t, struct predicting *c, const struct p
     return 0;
 }
 
+/* Numbers that stand for dates are told: nothing in the file that is written says it. */
+static void tell_unit(const struct artifact_info *info, const struct artifact *a)
+{
+    const struct reading *r = artifact_reading(a, info->target);
+
+    if (!r || r->kind != FRAME_DATE)
+        return;
+    bool is_time = strstr(r->note, "\"read\":\"time\"") != NULL;
+    fprintf(stderr, "the target \"%.100s\" holds %s: %s are seconds since %s\n",
+            print_safe(info->target), is_time ? "times of day" : "dates",
+            info->task == ML_REGRESSION ? "predictions" : "classes",
+            is_time ? "midnight" : "1970 in UTC");
+}
+
 static int predict(const struct artifact *a, const char *file, const struct predict_opts *o,
                    const struct predictions_how *asked, struct err *err)
 {
@@ -191,6 +205,8 @@ static int predict(const struct artifact *a, const char *file, const struct pred
         rc = kept_open(&kept, &ctx, o, names, err);
     if (rc == 0)
         rc = output_write(o->output, write_predictions, &ctx, err);
+    if (rc == 0)
+        tell_unit(ctx.info, a);
     mem_free(ctx.codes);
     mem_free(names);
     model_table_close(&kept);

@@ -79,6 +79,13 @@ ok "a bad date is no bad number" one_bad
 kept() { cp c.assay m.assay; cp new.csv n.csv; refuses 'is the file that is read' "$ASSAY" predict "$@" && cmp c.assay m.assay && cmp new.csv n.csv; }
 ok "predictions do not replace the table" kept m.assay n.csv -o n.csv
 ok "nor the model" kept m.assay n.csv -o m.assay
+awk 'BEGIN { srand(3); print "x,due,at"; for (i = 0; i < 200; i++) printf "%.3f,2024-%02d-%02d,%02d:%02d\n", rand(), i % 12 + 1, i % 28 + 1, i % 24, i % 60 }' >due.csv
+unit() { # target text
+    "$ASSAY" fit due.csv --target "$1" --trials 1 -o due.assay >fit.log 2>&1; "$ASSAY" predict due.assay due.csv 2>said >o; cat said
+    [ "$(wc -l <o)" -eq 201 ] && [ "$(cat said)" = "$2" ]
+}
+ok "predictions of dates say what they are" unit due 'the target "due" holds dates: predictions are seconds since 1970 in UTC'
+ok "of times of day too" unit at 'the target "at" holds times of day: predictions are seconds since midnight'
 ok "columns that the table lacks are named" refuses 'less.csv lacks 1 of the' "$ASSAY" predict c.assay less.csv -o no.csv
 ok "with the way out" refuses '(--missing-columns missing reads them as missing)' "$ASSAY" predict c.assay less.csv -o no.csv
 tail -n +2 train.csv >bare.csv
