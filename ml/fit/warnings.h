@@ -35,7 +35,7 @@ enum {
 
 struct warning {
     /* one word that stays: no_target, target_dates, constant, empty, never_repeats, leak, identifier,
-     * repeats, few_rows, few_of_class, alike, other_test_rows, few_groups, large_group, grouped,
+     * repeats, few_rows, few_of_class, alike, no_test_target, other_test_rows, few_groups, large_group, grouped,
      * ordered, left_out, more */
     const char *code;
     /* "" = the whole table */

@@ -1,5 +1,5 @@
-/* warnings_test_rows.c - whether the rows of the test table are of another kind than those of the
- * training table (adversarial validation): rows of the two are told apart by sums of log odds over
+/* warnings_test_rows.c - test rows that cannot be scored, and whether the rows of the test table are
+ * of another kind than those of the training table (adversarial validation): rows of the two are told apart by sums of log odds over
  * binned columns (naive Bayes), fitted on half of a sample and judged on the other half. */
 #include "ml/fit/warnings_private.h"
 
@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "ml/math/fmath.h"
 #include "ml/metric/metric.h"
+#include "ml/model/target.h"
 
 #include <math.h>
 #include <string.h>
@@ -179,12 +180,49 @@ static int other_find(struct warn_work *w, struct other *o, struct err *err)
     return 0;
 }
 
+/* Test rows that cannot be scored. */
+static int warn_of_test_targets(struct warn_work *w, const struct frame *g, struct err *err)
+{
+    const struct ml_data *d = w->d;
+    const char *target = d->spec.target;
+    int64_t none = 0;
+
+    if (g->rows > WARN_ALL_CELLS)
+        return 0;
+    double *y = mem_try_alloc(((size_t)g->rows + 1) * sizeof *y);
+    if (!y)
+        return err_set(err, ERR_NOMEM, "no memory for the targets of test rows");
+    /* an error of the test table is told by the trials that it fails */
+    if (target_read_as(g, target, d->spec.task, d->n_classes, (const char *const *)d->classes, y,
+                       NULL) == 0) {
+        for (int64_t i = 0; i < g->rows; i++)
+            none += isnan(y[i]) != 0;
+    }
+    mem_try_free(y);
+    const char *or_class = d->n_classes > 0 ? ", or a class that no training row has," : "";
+    if (none == g->rows)
+        warn(
+            w, "no_test_target", target,
+            "All %lld rows of the test table have no value in the target \"%.80s\"%s so that there "
+            "is no test score: give rows whose truth is known.",
+            (long long)none, target, or_class[0] ? or_class : ",");
+    else if (none > 0)
+        warn(
+            w, "no_test_target", target,
+            "%lld of %lld rows of the test table have no value in the target \"%.80s\"%s and are not "
+            "scored.",
+            (long long)none, (long long)g->rows, target, or_class);
+    return 0;
+}
+
 int warn_of_test_rows(struct warn_work *w, struct err *err)
 {
     const struct frame *g = w->d->spec.test_frame;
     struct other o = { 0 };
     int rc = -1;
 
+    if (g && warn_of_test_targets(w, g, err) < 0)
+        return -1;
     if (!g || g->rows < WARN_LEAST_ROWS || w->n < WARN_LEAST_ROWS)
         return 0;
     o.n = MIN(TEST_ROWS, MIN(g->rows, w->n) * 2) / 4 * 4;

@@ -418,6 +418,50 @@ static void names_that_rarely_repeat_are_no_other_kind_of_rows(void **state)
     }
 }
 
+static void test_rows_without_a_known_target_are_counted(void **state)
+{
+    static const struct {
+        const char *rows, *says;
+        enum ml_task task;
+    } cases[] = {
+        { "1,a\n2,\n3,c\n",
+          "2 of 3 rows of the test table have no value in the target \"y\", or a class",
+          ML_BINARY },
+        { "1,c\n2,c\n", "All 2 rows", ML_BINARY },
+        { "1,7\n2,\n3,9\n", "1 of 3 rows of the test table have no value in the target \"y\" and",
+          ML_REGRESSION },
+        { "1,a\n2,b\n", NULL, ML_BINARY },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct warnings w = { 0 };
+        char text[100], train[24 * ROWS + 8] = "a,y\n";
+        size_t n = 4;
+        struct rng r;
+        rng_init(&r, 5, 0);
+        for (int k = 0; k < ROWS; k++) {
+            double u = rng_normal(&r);
+            n += (size_t)(cases[i].task == ML_BINARY
+                              ? snprintf(train + n, sizeof train - n, "%.5f,%c\n", u,
+                                         "ab"[rng_below(&r, 2)])
+                              : snprintf(train + n, sizeof train - n, "%.5f,%.5f\n", u,
+                                         rng_normal(&r)));
+        }
+        snprintf(text, sizeof text, "a,y\n%s", cases[i].rows);
+        struct frame *test = csv_frame(text, NULL);
+        found_in(csv_frame(train, NULL), cases[i].task, &nothing, test, &w);
+        frame_close(test);
+        if (!cases[i].says) {
+            assert_int_equal(w.n, 0);
+            continue;
+        }
+        expect_one(&w, "no_test_target", "y");
+        if (!strstr(w.of[0].text, cases[i].says))
+            fail_msg("%s", w.of[0].text);
+    }
+}
+
 static void test_rows_of_another_kind_are_told(void **state)
 {
     (void)state;
@@ -543,6 +587,7 @@ int main(void)
         cmocka_unit_test(times_of_day_are_no_order),
         cmocka_unit_test(few_and_uneven_groups_are_told),
         cmocka_unit_test(names_that_rarely_repeat_are_no_other_kind_of_rows),
+        cmocka_unit_test(test_rows_without_a_known_target_are_counted),
         cmocka_unit_test(test_rows_of_another_kind_are_told),
         cmocka_unit_test(levels_spelled_nearly_alike_are_told_with_their_rows),
         cmocka_unit_test(classes_spelled_nearly_alike_are_told),
