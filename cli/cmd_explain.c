@@ -227,17 +227,46 @@ static json_t *pipeline_new(const struct explaining *e, struct err *err)
     return pipeline;
 }
 
+static struct explaining member_of(const struct explaining *e, int i, double *weight)
+{
+    struct explaining member = *e;
+
+    member.a = artifact_member(e->a, i, weight);
+    member.info = artifact_info(member.a);
+    return member;
+}
+
+/* {"members": [{"weight", "family", "pipeline"}, ...]} of an ensemble. */
+static int members_json(const struct explaining *e, struct err *err)
+{
+    json_t *list = json_array(), *doc = json_pack("{s:o}", "members", list);
+    int rc = 0;
+
+    for (int i = 0; i < artifact_members(e->a) && rc == 0; i++) {
+        double weight = 0;
+        struct explaining member = member_of(e, i, &weight);
+        json_t *p = pipeline_new(&member, err);
+        rc = p ? 0 : -1;
+        if (p)
+            json_array_append_new(list, json_pack("{s:f, s:s, s:o}", "weight", weight, "family",
+                                                  member.info->family, "pipeline", p));
+    }
+    if (rc == 0)
+        print_json(doc);
+    json_decref(doc);
+    return rc;
+}
+
 /* Draws it above the importance of columns, or alone; of an ensemble one for each member. */
 static int pipeline(const struct explaining *e, struct err *err)
 {
+    if (e->o->json && artifact_members(e->a) > 0)
+        return members_json(e, err);
     for (int i = 0; i < artifact_members(e->a); i++) {
-        struct explaining member = *e;
         double weight = 0;
-        member.a = artifact_member(e->a, i, &weight);
-        member.info = artifact_info(member.a);
-        if (!e->o->json)
-            printf("%smember %d of %d, with %.0f %%\n", i ? "\n" : "", i + 1,
-                   artifact_members(e->a), 100 * weight);
+        struct explaining member = member_of(e, i, &weight);
+        printf("%smember %d of %d, with %.0f %%\n", i ? "\n" : "", i + 1, artifact_members(e->a),
+               100 * weight);
         if (pipeline(&member, err) < 0)
             return -1;
     }

@@ -44,6 +44,7 @@ ok "one line per row" test "$(wc -l <p.csv)" -eq 301
 ok "its score is found again" near "$("$ASSAY" score e.assay test.csv --json | jq '.scores[] | select(.metric == "rmse") | .score')" "$(result ensemble.test_score)"
 ok "the file names its members" test "$("$ASSAY" predict e.assay --json | jq '.members | length')" = "$(jq '.study.result.ensemble.members | length' fit.json)"
 ok "it is explained by columns" "$ASSAY" explain e.assay
+ok "its pipelines are one JSON document" test "$("$ASSAY" explain e.assay --pipeline --json | jq -s 'length == 1 and (.[0].members | length >= 2 and all(.pipeline != null and .family != null))')" = true
 ok "its rows by values" "$ASSAY" explain e.assay test.csv -o why.csv
 ok "which add up to the prediction" awk -F, 'NR > 1 { s = 0; for (i = 3; i <= NF; i++) s += $i; d = s - $1; if (d > 1e-4 || d < -1e-4) bad++ } END { print NR, bad + 0; exit !(NR == 301 && !bad) }' why.csv
 ok "and by permutation" "$ASSAY" explain e.assay test.csv --permutation --repeats 1
