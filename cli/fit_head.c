@@ -122,6 +122,37 @@ static int keys_check(const struct frame *f, const char *file, const char *optio
     return 0;
 }
 
+/* Columns that say how rows are used need not be in a test table. */
+static bool is_needed(const struct frame_col *c, const struct fit_opts *o)
+{
+    const char *rows[] = { o->groups, o->time_column, o->weights };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (rows[i] && str_eq(rows[i], c->name))
+            return false;
+    }
+    return c->type != FRAME_IGNORED;
+}
+
+/* The controller compares the types of the columns, too, when both tables have been read. */
+static int test_check(const struct frame *f, const struct fit_opts *o, struct err *err)
+{
+    struct fit_head test = { 0 };
+    int rc = 0;
+
+    if (!o->test || !tablehead_has_all_columns(o->test) ||
+        fit_head_open(&test, o->test, NULL, NULL) < 0)
+        return 0;
+    for (int i = 0; i < f->n_cols && rc == 0; i++) {
+        const char *name = f->cols[i].name;
+        if (is_needed(&f->cols[i], o) && frame_find(test.frame, name) < 0)
+            rc = err_at(err, "--test", "%s has no column \"%.80s\", which the training table has",
+                        stdinfile_name(o->test), name);
+    }
+    fit_head_close(&test);
+    return rc;
+}
+
 int fit_head_check(const struct fit_head *h, const char *file, const struct fit_opts *o,
                    const json_t *spec, struct err *err)
 {
@@ -134,7 +165,8 @@ int fit_head_check(const struct fit_head *h, const char *file, const struct fit_
                    column_check(f, file, "--time-column", o->time_column, err) < 0 ||
                    column_check(f, file, "--weights", o->weights, err) < 0 ||
                    keys_check(f, file, "--columns", json_object_get(spec, "columns"), err) < 0 ||
-                   keys_check(f, file, "--monotone", json_object_get(spec, "monotone"), err) < 0
+                   keys_check(f, file, "--monotone", json_object_get(spec, "monotone"), err) < 0 ||
+                   test_check(f, o, err) < 0
                ? -1
                : 0;
 }

@@ -12,6 +12,7 @@ awk 'BEGIN { srand(1); print "n,day,x,the y,note,y"
 awk 'NR > 1 { printf "{\"x\": %d%s}\n", NR, (NR > 50 ? ", \"y\": " NR % 7 : "") }' t.csv >late.jsonl
 gzip -k t.csv
 ln -s t.csv u.csv
+awk -F, -v OFS=, 'NR > 1 { $3 = "word" } { print }' t.csv >words.csv
 printf "x,y\n1,2\n" >l.csv
 
 refused() { # code text arguments...: one line, before anything is started
@@ -30,6 +31,10 @@ ok "a column of weights" refused 1 '--weights: t.csv has no column "w"' t.csv --
 ok "a column of times" refused 1 '--time-column: t.csv has no column "days"; did you mean "day"?' t.csv --target y --time-column days
 ok "a column that gets a type" refused 1 '--columns: t.csv has no column "xx"; did you mean "x"?' t.csv --target y --columns xx=numeric
 ok "a column of a monotone model" refused 1 '--monotone: t.csv has no column "m"' t.csv --target y --monotone m=increasing
+ok "a test table without a column" refused 1 '--test: l.csv has no column "n", which the training table has' t.csv --target y --test l.csv
+cut -d, -f2- t.csv >part.csv
+ok "that of groups may be missing" "$ASSAY" fit t.csv --target y --groups n --test part.csv --trials 1 -o g.assay
+ok "and one that is ignored" "$ASSAY" fit t.csv --target y --columns n=ignore --test part.csv --trials 1 -o g.assay
 ok "words for missing values are not columns" "$ASSAY" fit t.csv --target y --missing -,none --trials 1 -o m.assay
 ok "a model beside the leaderboard" refused 2 '--output: name a file: standard output shows the leaderboard' t.csv --target y -o -
 
@@ -54,7 +59,7 @@ ok "a family that needs images" told '--families: cnn needs images' --families c
 ok "weights that are words" told '--weights: column "note" holds words' --weights note
 ok "an order of words" told '--monotone note: needs a column of numbers' --monotone note=increasing
 ok "a positive class of numbers" told '--positive: only a binary task has a positive class' --positive 1
-ok "a test table without a column" told '--test: l.csv has no column "n"' --test l.csv
+ok "a test table with words for numbers" told 'words.csv: column "x" is to hold numbers, and no cell of it is one' --test words.csv
 
 "$ASSAY" fit t.csv --target y --trials 2 -o w.assay >/dev/null 2>warned
 ok "a column that gives the target away" grep -F "leave it out (--columns 'the y=ignore')." warned
