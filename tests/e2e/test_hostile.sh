@@ -71,23 +71,23 @@ fit 'random.csv' random.csv
 fit 'column' columns.csv
 fit 'line 2|field' field.csv
 fit 'the folder is empty' folder.csv
-fit 'metric' good.csv --metric nonsense
 fit 'metric|rmse' good.csv --metric rmse
 fit 'task|regression' good.csv --task regression
-fit 'task' good.csv --task cube
 fit 'nope' good.csv --columns nope=numeric
-fit 'columns' good.csv --columns nonsense
-fit 'columns.a.*numeric' good.csv --columns a=cubic
 fit 'nobody' good.csv --positive nobody
-fit 'sampler' good.csv --sampler nonsense
-fit 'scheduler' good.csv --scheduler nonsense
-fit 'famil' good.csv --families nonsense
 ok "fit: a target that is no column" refuses 1 'target|yy' "$ASSAY" fit good.csv --target yy --trials 1 -o h.assay
 ok "fit: a file that is not there" refuses 3 'no such file' "$ASSAY" fit nowhere.csv --target y
 ok "fit: a test table that is not there" refuses 3 'no such file' "$ASSAY" fit good.csv --target y --test nowhere.csv
 usage 'target' fit good.csv
 usage 'time' fit good.csv --target y --time soon
 usage 'time' fit good.csv --target y --time -5s
+usage 'metric' fit good.csv --target y --metric nonsense
+usage 'task' fit good.csv --target y --task cube
+usage 'columns' fit good.csv --target y --columns nonsense
+usage 'columns a.*numeric' fit good.csv --target y --columns a=cubic
+usage 'sampler' fit good.csv --target y --sampler nonsense
+usage 'scheduler' fit good.csv --target y --scheduler nonsense
+usage 'famil' fit good.csv --target y --families nonsense
 usage 'trials' fit good.csv --target y --trials 1.5
 usage 'seed' fit good.csv --target y --seed 99999999999999999999
 usage 'unknown option|--targt' fit good.csv --targt y
