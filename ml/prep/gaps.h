@@ -3,7 +3,9 @@
  * Measurements that were never made are often written as 0 or -999 (lengths of 0 among lengths of 4
  * to 10). Such a number is read as missing. Where few rows lack a number, and another column tells
  * nearly all of it, the missing numbers become what such columns say, so that no model has to learn
- * from a handful of rows what to do without them. Called by prep_fit.c and prep_view.c. */
+ * from a handful of rows what to do without them. So do those of a column that lacks none: they may be
+ * missing in the rows that are to be predicted, which no model has learnt from any row. Called by
+ * prep_fit.c and prep_view.c. */
 #ifndef ML_PREP_GAPS_H
 #define ML_PREP_GAPS_H
 

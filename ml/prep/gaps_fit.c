@@ -24,14 +24,18 @@ enum {
     /* different numbers of a column, and rows with its blank */
     LEAST_DISTINCT = 50,
     LEAST_BLANKS = 2,
-    /* rows that columns are compared on */
+    /* rows that columns are compared on; where no number is missing */
     SAMPLE_ROWS = 4000,
+    SPARE_ROWS = 1000,
     LEAST_ROWS = 200,
     /* of the lines through GAP_MAX_POINTS points */
     ROWS_A_POINT = 20,
     LEAST_POINTS = 8,
     /* columns whose ranks are nearest, of which GAP_FROM may tell */
-    MOST_TRIED = 12
+    MOST_TRIED = 12,
+    /* of a column that lacks no number: what tells it is in every model file, and seldom needed */
+    SPARE_FROM = 3,
+    SPARE_POINTS = 32
 };
 /* Zeros are blanks in at most this share of the rows. */
 static const double MOST_ZEROS = 0.05;
@@ -224,7 +228,13 @@ static bool is_worth_filling(const struct search *s, const struct told *t)
 {
     double most = t->is_telling ? FEW_GAPS : MOST_GAPS;
 
-    return t->n_missing > 0 && (double)t->n_missing <= most * (double)s->n_rows;
+    return (double)t->n_missing <= most * (double)s->n_rows;
+}
+
+/* No number is missing, but some may be in the rows that are to be predicted. */
+static bool is_spare(const struct told *t)
+{
+    return t->n_missing == 0;
 }
 
 static void told_read(const struct search *s, const struct told *t, const int64_t *rows, int64_t n,
@@ -283,9 +293,9 @@ static double rank_correlation(const struct search *s, const struct told *a, con
 
 /* Points of bins of equal counts in the order of y; returns the share of the variance of x that
  * they tell. Values of y that are equal share a bin. */
-static double points_of(const double *y, const double *x, int64_t n, struct gap_from *out)
+static double points_of(const double *y, const double *x, int64_t n, int64_t most,
+                        struct gap_from *out)
 {
-    int64_t most = MIN(MAX(n / ROWS_A_POINT, (int64_t)LEAST_POINTS), (int64_t)GAP_MAX_POINTS);
     /* of what x is above its first value: numbers far from 0 would lose their variance */
     double sum = 0, squares = 0, told = 0;
 
@@ -334,7 +344,9 @@ static int from_fit(struct search *s, const struct told *t, const struct told *b
     *out = (struct gap_from){ .source = by->col,
                               .at = mem_array(GAP_MAX_POINTS, sizeof *out->at),
                               .value = mem_array(GAP_MAX_POINTS, sizeof *out->value) };
-    double share = points_of(s->left, s->right, n, out);
+    int64_t most = MIN(MAX(n / ROWS_A_POINT, (int64_t)LEAST_POINTS),
+                       is_spare(t) ? (int64_t)SPARE_POINTS : (int64_t)GAP_MAX_POINTS);
+    double share = points_of(s->left, s->right, n, most, out);
     for (int i = 1; i < out->n; i++) {
         if (!(out->at[i] > out->at[i - 1]))
             share = 0;
@@ -387,7 +399,7 @@ static int fill_fit(struct search *s, const struct told *t, struct prep_gap *g, 
     }
     bool is_told = rc == 0 && told[top] >= BEST_SHARE_TOLD &&
                    rank_correlation(s, t, &s->told[best[top]]) >= BEST_RANK_CORRELATION;
-    while (is_told && told[top] > 0 && g->n_from < GAP_FROM) {
+    while (is_told && told[top] > 0 && g->n_from < (is_spare(t) ? SPARE_FROM : GAP_FROM)) {
         g->from[g->n_from++] = from[top];
         from[top] = (struct gap_from){ 0 };
         told[top] = 0;
@@ -403,7 +415,11 @@ static int fill_fit(struct search *s, const struct told *t, struct prep_gap *g, 
 
 static int sample_make(struct search *s, struct err *err)
 {
-    s->n = MIN(s->n_rows, (int64_t)SAMPLE_ROWS);
+    int64_t most = SPARE_ROWS;
+
+    for (int k = 0; k < s->n_told; k++)
+        most = is_spare(&s->told[k]) ? most : (int64_t)SAMPLE_ROWS;
+    s->n = MIN(s->n_rows, most);
     s->picked = mem_array((size_t)s->n, sizeof *s->picked);
     s->sort_key = mem_array((size_t)s->n, sizeof *s->sort_key);
     s->sort_row = mem_array((size_t)s->n, sizeof *s->sort_row);
@@ -447,22 +463,34 @@ static struct prep_gap *gap_of(struct gaps *g, const struct told *t)
     return g->of[t->col];
 }
 
-/* Fills what is worth it, at most MOST_FILLED columns. */
+static int fill(struct search *s, const struct told *t, struct gaps *out, struct err *err)
+{
+    struct prep_gap *g = gap_of(out, t);
+
+    if (fill_fit(s, t, g, err) < 0)
+        return -1;
+    if (g->n_from == 0 && isnan(g->blank)) {
+        gap_free(g);
+        out->of[t->col] = NULL;
+    }
+    return 0;
+}
+
+/* Fills what is worth it, at most MOST_FILLED columns: those that lack numbers first. */
 static int fill_all(struct search *s, struct gaps *out, struct err *err)
 {
+    int left = MOST_FILLED;
+
     if (sample_make(s, err) < 0)
         return -1;
-    for (int k = 0, left = MOST_FILLED; k < s->n_told && left > 0; k++) {
-        struct told *t = &s->told[k];
-        if (!is_worth_filling(s, t))
-            continue;
-        struct prep_gap *g = gap_of(out, t);
-        if (fill_fit(s, t, g, err) < 0)
-            return -1;
-        left--;
-        if (g->n_from == 0 && isnan(g->blank)) {
-            gap_free(g);
-            out->of[t->col] = NULL;
+    for (int spare = 0; spare < 2; spare++) {
+        for (int k = 0; k < s->n_told && left > 0; k++) {
+            const struct told *t = &s->told[k];
+            if (is_spare(t) != spare || !is_worth_filling(s, t))
+                continue;
+            if (fill(s, t, out, err) < 0)
+                return -1;
+            left--;
         }
     }
     return 0;
@@ -473,7 +501,7 @@ int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, int64
 {
     const struct frame *f = spec->frame;
     struct search *s = mem_zalloc(sizeof *s);
-    int rc = 0, n_worth = 0;
+    int rc = 0;
 
     *s = (struct search){ .spec = spec, .rows = rows, .n_rows = n, .n_used = n_used };
     *out = (struct gaps){ f->n_cols, mem_array((size_t)f->n_cols + 1, sizeof(struct prep_gap *)) };
@@ -488,9 +516,8 @@ int gaps_fit(const struct prep_spec *spec, const int64_t *rows, int64_t n, int64
     for (int k = 0; k < s->n_told; k++) {
         if (!isnan(s->told[k].blank))
             gap_of(out, &s->told[k]);
-        n_worth += is_worth_filling(s, &s->told[k]);
     }
-    if (spec->choice.of[PREP_OF_MISSING] == MISSING_AUTO && n_worth > 0 && s->n_told > 1)
+    if (spec->choice.of[PREP_OF_MISSING] == MISSING_AUTO && s->n_told > 1)
         rc = fill_all(s, out, err);
     search_free(s);
     return rc;
