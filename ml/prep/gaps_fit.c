@@ -321,6 +321,19 @@ static double points_of(const double *y, const double *x, int64_t n, int64_t mos
     return all > 0 ? (told - sum * sum / (double)n) / all : 0;
 }
 
+/* Keeps at most so many points, both ends among them. */
+static void points_thin(struct gap_from *f, int most)
+{
+    if (f->n <= most)
+        return;
+    for (int i = 0; i < most; i++) {
+        int from = i * (f->n - 1) / (most - 1);
+        f->at[i] = f->at[from];
+        f->value[i] = f->value[from];
+    }
+    f->n = most;
+}
+
 static void from_free(struct gap_from *f)
 {
     mem_free(f->at);
@@ -344,8 +357,7 @@ static int from_fit(struct search *s, const struct told *t, const struct told *b
     *out = (struct gap_from){ .source = by->col,
                               .at = mem_array(GAP_MAX_POINTS, sizeof *out->at),
                               .value = mem_array(GAP_MAX_POINTS, sizeof *out->value) };
-    int64_t most = MIN(MAX(n / ROWS_A_POINT, (int64_t)LEAST_POINTS),
-                       is_spare(t) ? (int64_t)SPARE_POINTS : (int64_t)GAP_MAX_POINTS);
+    int64_t most = MIN(MAX(n / ROWS_A_POINT, (int64_t)LEAST_POINTS), (int64_t)GAP_MAX_POINTS);
     double share = points_of(s->left, s->right, n, most, out);
     for (int i = 1; i < out->n; i++) {
         if (!(out->at[i] > out->at[i - 1]))
@@ -360,6 +372,8 @@ static int from_fit(struct search *s, const struct told *t, const struct told *b
     double untold = MAX(1 - share, 1e-3);
     out->weight = 1 / (untold * untold * untold);
     *told = share;
+    if (is_spare(t))
+        points_thin(out, SPARE_POINTS);
     return 0;
 }
 
