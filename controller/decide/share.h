@@ -12,7 +12,8 @@
  *            one of a family that does not trail may be dearer): first
  *            configurations are guesses, and a family is not judged by its first guess; but one that
  *            trails has at most a twentieth of the time for them after the second
- *   leads    it has the best score
+ *   leads    it has the best score; where dozens of its trials are as good but for next to nothing, it
+ *            gets as little time as one that is behind
  *   open     it may still pass the leader
  *   behind   it cannot, by the bound; it gets a small share in case the bound was wrong
  *
@@ -38,6 +39,7 @@ struct share_family {
      * spent. first: of the first fold alone, of all trials that told it. reach: what it may reach. */
     double best, half, first, reach;
     int64_t best_number; /* 0 = none */
+    int near;            /* whole trials as good as the best one but for next to nothing */
     enum share_state state;
 };
 struct shares {

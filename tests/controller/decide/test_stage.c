@@ -1,4 +1,5 @@
-/* test_stage.c - first networks that stop once on their way, and families that had their chance. */
+/* test_stage.c - first networks that stop once on their way, families that had their chance, and one
+ * that is at its end. */
 #include "tests/rig.h"
 
 #include "base/str.h"
@@ -178,6 +179,48 @@ static void a_family_that_does_not_trail_has_a_second_trial(void **state)
     }
 }
 
+/* Four trials of every family: those of linear lead by far, and have so many that are as good. */
+static void a_family_that_finds_one_model_again_and_again_has_little_time(void **state)
+{
+    enum { FIRST = 4, LEADING = 40 };
+
+    (void)state;
+    for (int near = 31; near <= 32; near++) {
+        struct rig r = { .has_images = false };
+        struct study *st = rig_study_of(&r, SPEC("'validation':'kfold','budget':{'time':'1h'}"),
+                                        LEADING + 1 + FIRST * STUDY_MAX_FAMILIES);
+        int linear = rig_family(st, "linear"), others = 0, boost = rig_family(st, "boost");
+        struct actions out = { 0 };
+        struct shares s;
+
+        for (int k = 1; k < st->n_trials; k++) {
+            struct trial_mem *t = &st->trials[k];
+            int family = 1 + (k - 1) / FIRST, leads = 0;
+            if (family >= st->n_families || family == linear) {
+                family = linear;
+                leads = ++others;
+            }
+            t->family = (int8_t)family;
+            t->state = TS_COMPLETED;
+            t->score = leads > near ? 0.8 : leads > 0 ? 0.9 - 1e-5 * leads / LEADING : 0.6;
+            t->first_score = t->score;
+            t->score_se = 0.001;
+            t->work_us = 1000;
+            t->is_part = leads > LEADING;
+        }
+        share_make(st, &s);
+        assert_int_equal(s.leader, linear);
+        assert_int_equal(s.of[linear].near, near);
+        assert_int_equal(s.of[linear].state, SHARE_LEADS);
+        assert_int_equal(s.of[boost].state, SHARE_BEHIND);
+        /* the others, which are behind, have a share each, and may bring trials to their top */
+        assert_true((share_next(st, &out) == linear) == (near < 32));
+        assert_true((share_held(st) >> boost & 1) == (near < 32));
+        actions_fini(&out);
+        rig_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_network_goes_on_if_it_is_near_the_best),
         cmocka_unit_test(a_family_that_trails_has_little_time_for_first_trials),
         cmocka_unit_test(a_family_that_does_not_trail_has_a_second_trial),
+        cmocka_unit_test(a_family_that_finds_one_model_again_and_again_has_little_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
