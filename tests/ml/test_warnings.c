@@ -172,56 +172,45 @@ static void rows_without_a_target_few_rows_and_rare_classes_are_counted(void **s
     assert_non_null(strstr(w.of[0].text, "\"9\" has 3 training rows for 5 folds"));
 }
 
-static void a_target_of_dates_says_its_unit(void **state)
+/* Expects one warning of a target of two numbers from `least` on, such as 2024-03-15 and 23:59, and that
+ * it says so much. */
+static void expect_dates(const char *before, int first_n, const char *between, int second_n,
+                         int least, enum ml_task task, const char *says)
 {
     struct warnings w = { 0 };
-    char text[24 * 1200 + 8] = "a,y\n";
+    char text[24 * ROWS + 8] = "a,y\n";
     size_t n = 4;
     struct rng r;
 
-    (void)state;
     rng_init(&r, 5, 0);
-    for (int i = 0; i < ROWS; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%.5f,2024-%02d-%02d\n", rng_normal(&r),
-                              1 + (int)rng_below(&r, 12), 1 + (int)rng_below(&r, 28));
-    found_in(csv_frame(text, NULL), ML_REGRESSION, &nothing, NULL, &w);
+    for (int i = 0; i < ROWS; i++) {
+        int first = least + (int)rng_below(&r, (uint32_t)first_n);
+        int second = least + (int)rng_below(&r, (uint32_t)second_n);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%.5f,%s%02d%s%02d\n", rng_normal(&r),
+                              before, first, between, second);
+    }
+    found_in(csv_frame(text, NULL), task, &nothing, NULL, &w);
     expect_one(&w, "target_dates", "y");
-    assert_non_null(strstr(w.of[0].text, "seconds since 1970"));
+    assert_non_null(strstr(w.of[0].text, says));
+}
+
+static void a_target_of_dates_says_its_unit(void **state)
+{
+    (void)state;
+    expect_dates("2024-", 12, "-", 28, 1, ML_REGRESSION, "seconds since 1970");
 }
 
 static void a_target_of_times_counts_from_midnight(void **state)
 {
-    struct warnings w = { 0 };
-    char text[24 * ROWS + 8] = "a,y\n";
-    size_t n = 4;
-    struct rng r;
-
     (void)state;
-    rng_init(&r, 5, 0);
-    for (int i = 0; i < ROWS; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%.5f,%02d:%02d\n", rng_normal(&r),
-                              (int)rng_below(&r, 24), (int)rng_below(&r, 60));
-    found_in(csv_frame(text, NULL), ML_REGRESSION, &nothing, NULL, &w);
-    expect_one(&w, "target_dates", "y");
-    assert_non_null(
-        strstr(w.of[0].text, "times of day, so predictions are seconds since midnight"));
+    expect_dates("", 24, ":", 60, 0, ML_REGRESSION,
+                 "times of day, so predictions are seconds since midnight");
 }
 
 static void classes_of_dates_say_how_they_are_called(void **state)
 {
-    struct warnings w = { 0 };
-    char text[24 * ROWS + 8] = "a,y\n";
-    size_t n = 4;
-    struct rng r;
-
     (void)state;
-    rng_init(&r, 5, 0);
-    for (int i = 0; i < ROWS; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%.5f,2024-01-%02d\n", rng_normal(&r),
-                              1 + (int)rng_below(&r, 3));
-    found_in(csv_frame(text, NULL), ML_MULTICLASS, &nothing, NULL, &w);
-    expect_one(&w, "target_dates", "y");
-    assert_non_null(strstr(w.of[0].text, "(columns: {y: label})"));
+    expect_dates("2024-", 1, "-", 3, 1, ML_MULTICLASS, "(columns: {y: label})");
 }
 
 static void a_row_number_is_an_identifier(void **state)
